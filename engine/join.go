@@ -22,16 +22,9 @@ const trainedKey = "certspec_trained"
 func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	var sources [2]onnx.Source
 	for i, m := range []*Model{classifier, discriminator} {
-		if err := m.notIntegers(); err != nil {
+		var err error
+		if sources[i], err = m.source(); err != nil {
 			return err
-		}
-		sources[i] = onnx.Source{Path: m.path, Options: m.onnx}
-		if m.card != nil {
-			data, err := m.encoded()
-			if err != nil {
-				return err
-			}
-			sources[i] = onnx.Source{Path: m.name(), Contents: data}
 		}
 	}
 	if shift == nil {

@@ -198,7 +198,8 @@ func (p *pilot) checkNoise() Check {
 
 func trainUnderNoise(sigma float64) string {
 	return fmt.Sprintf("Train or fine-tune the model on images with Gaussian noise of σ = %g (certspec train "+
-		"--sigma %[1]g), or certify at a smaller σ.", sigma)
+		"--sigma %[1]g), set a denoiser before it (certspec train --method denoise, certspec join), or certify at a "+
+		"smaller σ.", sigma)
 }
 
 // sentence makes a sentence of a clause.

@@ -244,9 +244,10 @@ func (p *pilot) probabilities() []Votes {
 	known := make([]Votes, len(p.votes))
 	for i, votes := range p.votes {
 		known[i].Samples = p.opt.Block
+		label := p.images.Labels[i]
 		for class, n := range votes {
-			if class != classifier.Miss {
-				known[i].Hits = max(known[i].Hits, n)
+			if class != classifier.Miss && (n > known[i].Hits || n == known[i].Hits && int(class) == label) {
+				known[i].Hits, known[i].Wrong = n, label >= 0 && int(class) != label
 			}
 		}
 	}

@@ -15,7 +15,7 @@ type Plan struct {
 	Rule       rs.Rule `json:"rule"`
 	MaxSamples int     `json:"max_samples"`
 	RadiusCap  float64 `json:"radius_cap"`  // largest radius that it can certify
-	MeanRadius float64 `json:"mean_radius"` // expected, right or wrong, abstentions as 0
+	MeanRadius float64 `json:"mean_radius"` // expected; abstentions and wrong answers count as 0
 	Samples    float64 `json:"copies"`      // expected through the model
 	Seconds    float64 `json:"seconds"`     // expected
 	Fits       *bool   `json:"fits"`        // into the budget; nil without one
@@ -80,8 +80,12 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	return plans, nil
 }
 
-// Votes is what is known of the probability of an image's class: so many hits among so many noise samples.
-type Votes struct{ Hits, Samples int }
+// Votes is what is known of the probability of an image's class: so many hits among so many noise samples. Wrong: it
+// is not the label.
+type Votes struct {
+	Hits, Samples int
+	Wrong         bool
+}
 
 // forecast is a run with these settings on so many images, of which those known are a sample. Where the class got k of
 // the m known samples, its probability is taken to have the distribution Beta(k+½, m−k+½) (the posterior of
@@ -107,7 +111,9 @@ func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, erro
 			done[v] = f
 		}
 		sum.samples += f.samples
-		sum.radius += f.radius
+		if !v.Wrong {
+			sum.radius += f.radius
+		}
 	}
 	n := float64(len(known))
 	plan := Plan{Rule: rs.Rule(run.Header().Name), MaxSamples: run.MaxSamples(), RadiusCap: run.RadiusCap(),

@@ -499,3 +499,30 @@ func TestErrors(t *testing.T) {
 		t.Errorf("after a cancellation: %v", err)
 	}
 }
+
+// A model that is sure and wrong has no certified radius to expect, whatever its votes are.
+func TestForecastCountsRightAnswers(t *testing.T) {
+	o := rs.Options{Settings: rs.Settings{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 1000}}
+	radius := func(known ...Votes) float64 {
+		plan, err := forecast(known, o, 10, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.MeanRadius
+	}
+	sure, wrong := Votes{Hits: 100, Samples: 100}, Votes{Hits: 100, Samples: 100, Wrong: true}
+	if both, one := radius(sure, wrong), radius(sure); one < 0.3 || math.Abs(both-one/2) > 1e-12 || radius(wrong) != 0 {
+		t.Errorf("radii %v of one right answer, %v with a wrong one, %v of that", one, both, radius(wrong))
+	}
+	p := &pilot{images: &dataset.Images{Labels: []int{1, 1, 0, -1}}}
+	p.opt.Block = 100
+	for range p.images.Labels {
+		p.votes = append(p.votes, map[int32]int{0: 60, 1: 40})
+	}
+	p.votes[1] = map[int32]int{0: 50, 1: 50}
+	for i, want := range []Votes{{60, 100, true}, {50, 100, false}, {60, 100, false}, {60, 100, false}} {
+		if got := p.probabilities()[i]; got != want {
+			t.Errorf("image %d: %+v, want %+v", i, got, want)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err erro
 					class, votes = c.Class, c.N
 				}
 			}
-			e.Votes = append(e.Votes, Votes{})
+			e.Votes = append(e.Votes, Votes{Wrong: look.Label >= 0 && int(class) != look.Label})
 			if votes == 0 {
 				class = classifier.Miss
 			}

@@ -22,6 +22,7 @@ import (
 	importer "github.com/certspec/certspec/cmd/certspec/import"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/cmd/certspec/interpolate"
+	"github.com/certspec/certspec/cmd/certspec/join"
 	"github.com/certspec/certspec/cmd/certspec/ledger"
 	"github.com/certspec/certspec/cmd/certspec/lines"
 	"github.com/certspec/certspec/cmd/certspec/notebook"
@@ -44,7 +45,7 @@ func root() *cobra.Command {
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(),
 		certify.Command(),
 		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(),
-		gate.Command(), importer.Command(), interpolate.Command(),
+		gate.Command(), importer.Command(), interpolate.Command(), join.Command(),
 		ledger.Command(), lines.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(),
 		preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),

@@ -78,7 +78,7 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	g.Outputs = []onnxfile.Value{{Name: "logits", Type: onnxfile.Float32, Dims: dims(classes)}}
 	var results [2]string
 	for i, p := range []*part{f, h} {
-		results[i] = p.enter(g)
+		results[i] = p.enter(g, "image")
 	}
 	constant := func(name string, v float32, dims ...int64) string {
 		g.Initializers = append(g.Initializers, onnxfile.Float32Tensor(name, []float32{v}, dims...))
@@ -139,15 +139,23 @@ func (s Source) part(prefix string) (*part, error) {
 	if p.layout.batch > 1 {
 		return nil, p.wrong("it takes batches of %d; expected any size, or 1", p.layout.batch)
 	}
-	if err := p.model.Load(filepath.Dir(s.Path)); err != nil {
+	if err := p.load(s.Path, ""); err != nil {
 		return nil, p.wrong("%w", err)
 	}
+	return p, nil
+}
+
+// load reads the weights, and keeps of the inputs that of the image and another one.
+func (p *part) load(path, beside string) error {
+	if err := p.model.Load(filepath.Dir(path)); err != nil {
+		return err
+	}
 	p.model.Graph.Inputs = slices.DeleteFunc(slices.Clone(p.model.Graph.Inputs), func(v onnxfile.Value) bool {
-		return v.Name != p.input.Name && slices.ContainsFunc(inputs(&p.model.Graph),
+		return v.Name != p.input.Name && v.Name != beside && slices.ContainsFunc(inputs(&p.model.Graph),
 			func(in onnxfile.Value) bool { return in.Name == v.Name })
 	})
 	p.model.Graph.Keep(p.output)
-	return p, nil
+	return nil
 }
 
 func (p *part) wrong(format string, args ...any) error {
@@ -221,11 +229,15 @@ func (p *part) logits() (int, error) {
 	return classes, nil
 }
 
-// enter lays the part into a graph, behind what its card says of images, and gives the name of its
-// result, a row of values for each image.
-func (p *part) enter(g *onnxfile.Graph) (result string) {
+// enter lays the part into a graph, behind images and what its card says of them, and gives the name of its result, a
+// row of values for each image.
+func (p *part) enter(g *onnxfile.Graph, images string) (result string) {
+	return addNode(g, "Flatten", p.prefix+"certspec/result", []string{p.lay(g, images)})
+}
+
+// lay is enter for the output as it is.
+func (p *part) lay(g *onnxfile.Graph, at string) (result string) {
 	p.model.Graph.Prefix(p.prefix)
-	at := "image"
 	entrance := func(name string) string { return p.prefix + "certspec/" + name }
 	if p.card.preprocessing() != "" {
 		c := p.layout.shape.Channels
@@ -256,20 +268,20 @@ func (p *part) enter(g *onnxfile.Graph) (result string) {
 	g.Nodes = append(g.Nodes, p.model.Graph.Nodes...)
 	g.Initializers = append(g.Initializers, p.model.Graph.Initializers...)
 	g.Sparse = append(g.Sparse, p.model.Graph.Sparse...)
-	return addNode(g, "Flatten", entrance("result"), []string{p.prefix + p.output.Name})
+	return p.prefix + p.output.Name
 }
 
 // steady are operators whose meaning in inference has not changed since opset 13.
 var steady = []string{"Conv", "Gemm", "MatMul", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Clip", "Add",
 	"Sub", "Mul", "Div", "MaxPool", "AveragePool",
-	"GlobalAveragePool", "GlobalMaxPool", "Flatten", "Reshape", "Identity", "Constant", "Concat", "Transpose"}
+	"GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "Flatten", "Reshape", "Identity", "Constant", "Concat", "Transpose"}
 
 // operatorSets are those of a classifier, where the nodes of the discriminator mean the same in them.
 func operatorSets(f, h *part) ([]onnxfile.OperatorSet, error) {
 	if f.opset != h.opset {
 		for _, n := range h.model.Graph.Nodes {
 			if min(f.opset, h.opset) < 13 || !slices.Contains(steady, n.Op) {
-				return nil, fmt.Errorf("onnx: %s is of opset %d and %s of opset %d, in which the discriminator's "+
+				return nil, fmt.Errorf("onnx: %s is of opset %d and %s of opset %d, in which its "+
 					"node %q (%s) may mean something else; export both with one opset, from 13 on",
 					f.path, f.opset, h.path, h.opset, n.Name, n.Op)
 			}

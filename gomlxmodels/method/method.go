@@ -60,6 +60,11 @@ type Needs struct {
 	// Again: the loss has the network see as many rows a second time, by Batch.Forward, and the
 	// adversary leaves those of the step as they are.
 	Again bool
+	// Denoiser is that of nets.Architecture. The denoiser alone is trained then, and the run begins with the
+	// network behind it. The loss takes Batch.Denoised and Batch.Clean. Views must be 1.
+	Denoiser int
+	// Blind: the loss takes no logits, so that right answers are not counted.
+	Blind bool
 	// Soft: the loss takes what is known of an image, Batch.Soft.
 	Soft bool
 	// Draws are random numbers that the loss takes for every image.
@@ -105,6 +110,9 @@ type More struct {
 // Attacks reports whether anything is done to an image or its noises before the step, so that they come apart.
 func (n Needs) Attacks() bool { return n.Adversary != nil || n.Shaken != nil }
 
+// Apart reports whether a step gets images and noise apart from each other.
+func (n Needs) Apart() bool { return n.Attacks() || n.Denoiser > 0 }
+
 // Rows are how many the network sees of an image in a step, those of the attack and of a second pass included.
 func (n Needs) Rows() int {
 	rows := 1
@@ -140,10 +148,12 @@ type Batch struct {
 	Rows   *Node   // the images of the logits, with their noise: [Views·Noises·N, H, W, C]
 	Sigma  float64 // of the noise, 1 = full range
 
-	// What an attack begins with and found; nil without one. Clean are the images without noise [N,
+	// What an attack begins with and found; nil without one. With Needs.Denoiser there are Clean and Noise. Clean are the images without noise [N,
 	// H, W, C], Noise is that of the rows [Noises·N, H, W, C], and Gamma the perturbations of the
 	// images, [N, H, W, C], or with Needs.Shaken the noises in the place of Noise.
 	Clean, Noise, Gamma *Node
+
+	Denoised *Node // [Views·Noises·N, H, W, C], with Needs.Denoiser: what the denoiser makes of Rows
 
 	// Forward runs the network on further rows of images, in a pass of its own: batch normalisation
 	// takes their mean and variance, and the running averages follow those of both passes.
@@ -217,6 +227,8 @@ func Check(m Method) error {
 		return bad("two attacks, one of images and one of noises; expected one of them")
 	case n.Shaken != nil && n.Views > 1:
 		return bad("an attack on noises and %d views; it is on those of one view", n.Views)
+	case n.Denoiser > 0 && (n.Views > 1 || n.Attacks() || n.Posterior != "" || len(n.Sets) > 0):
+		return bad("a denoiser with several views, an attack, a posterior or further sets")
 	case n.Adversary != nil && n.Views > 1:
 		return bad("an adversary and %d views; an attack is on one view", n.Views)
 	case n.Adversary != nil && n.Adversary.Driver == nil:

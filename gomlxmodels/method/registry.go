@@ -32,6 +32,9 @@ func init() {
 	Register("images mixed with attacked ones (Jeong et al. 2021)", smoothMix{Noises: 2, Steps: 4, Alpha: 0.5, Eta: 5,
 		WarmUp: 10})
 
+	Register("a denoiser in front of a network that stays as it is (Salman et al. 2020)", Denoise{Channels: 16,
+		Labels: 1, Squares: 100})
+
 	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.
 	out, ball := outlierOptions{Kappa: 0.3, KappaOver: 5}, ballOptions{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}
 	Register("cross-entropy of the images as they are", plain{})

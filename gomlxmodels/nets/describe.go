@@ -42,6 +42,9 @@ const (
 	// of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100)); see
 	// posterior.go
 	JoinLayer Kind = "join"
+	// 2×2 pixels of each, a quarter of the channels: channel (2i + j)·C + c goes to row i, column j
+	UnfoldLayer    Kind = "unfold"
+	NormalizeLayer Kind = "normalize" // the input layer of a network with a denoiser, which stands before it
 )
 
 // Layer is one step of a network. Layers stand in the order in which they are computed.
@@ -115,7 +118,12 @@ func describe(n Network, a Architecture) (d *definition, err error) {
 	}()
 	b := &Builder{architecture: a}
 	in := b.add(Layer{Kind: ImagesLayer, Name: "images", Shape: a.Shape})
-	out := n.Layers(b, in, a.Classes)
+	first := in
+	if a.Denoiser > 0 {
+		first = b.denoiser(in, a.Denoiser)
+		first = b.add(Layer{Kind: NormalizeLayer, Name: "denoiser/input", Inputs: []int{first.at}, Shape: a.Shape})
+	}
+	out := n.Layers(b, first, a.Classes)
 	switch {
 	case out.at != len(b.layers)-1 || out.at == 0:
 		b.misfit("what it gives is not its last layer")

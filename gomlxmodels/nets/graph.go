@@ -66,7 +66,13 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 		}
 		switch l.Kind {
 		case ImagesLayer:
-			x = a.normalize(span{images, radius})
+			if x = (span{images, radius}); a.Denoiser == 0 {
+				x = a.normalize(x)
+			}
+		case NormalizeLayer:
+			x = a.normalize(x)
+		case UnfoldLayer:
+			x = x.both(unfolded)
 		case ConvLayer:
 			kernel := tensor("kernel")
 			x = x.linear(

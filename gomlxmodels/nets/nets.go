@@ -64,6 +64,10 @@ type Architecture struct {
 	// the classes at all; see posterior.go.
 	Posterior string  `json:"posterior,omitempty"`
 	Shift     float64 `json:"shift,omitempty"` // of ProoD, Δ, which h stands with in the posterior
+
+	// Channels of a U-Net that denoises the images before the input layer; 0 for none. With 16 and images of
+	// 32×32×3 it has 131,443 parameters.
+	Denoiser int `json:"denoiser,omitempty"`
 }
 
 var (
@@ -151,6 +155,10 @@ func (a Architecture) Check() error {
 	if a.Shift != 0 && a.Posterior != ProoD || math.IsNaN(a.Shift) || math.Abs(a.Shift) > -LeastLogP {
 		return fmt.Errorf("nets: %s: shift %v; expected a number from %d to %d, and 0 but with the posterior %q",
 			a.Name, a.Shift, LeastLogP, -LeastLogP, ProoD)
+	}
+	if a.Denoiser < 0 || a.Denoiser > 1024 || a.Denoiser > 0 && a.Posterior != "" {
+		return fmt.Errorf("nets: %s: a denoiser of %d channels with the posterior %q; expected 0 to 1,024 channels, "+
+			"and none beside a posterior", a.Name, a.Denoiser, a.Posterior)
 	}
 	if !(a.Width >= 0 && a.Width <= 64) || a.Width > 0 && a.Width < 1./1024 {
 		return fmt.Errorf("nets: %s: width %v; expected a factor from 1/1024 to 64", a.Name, a.Width)

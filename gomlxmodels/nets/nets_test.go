@@ -123,6 +123,7 @@ var small = []Architecture{
 	{Name: "small-cnn", Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3},
 	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4, Input: InputStandardize},
 	{Name: Conv8, Shape: pixel.Shape{Height: 9, Width: 6, Channels: 2}, Classes: 3, Width: 1. / 16},
+	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 2, Input: InputImageNet, Denoiser: 2},
 }
 
 // The gradients of whole networks, and so of every layer, against central differences in float64.
@@ -278,9 +279,12 @@ func TestCheck(t *testing.T) {
 	}
 	for want, change := range map[string]func(*Architecture){
 		"no network \"resnet21\"; there are small-cnn, resnet8": func(a *Architecture) { a.Name = "resnet21" },
-		"image of 0×32×3":         func(a *Architecture) { a.Shape.Height = 0 },
-		"1 classes":               func(a *Architecture) { a.Classes = 1 },
-		"no input layer \"whiten": func(a *Architecture) { a.Input = "whiten" },
+		"image of 0×32×3":                          func(a *Architecture) { a.Shape.Height = 0 },
+		"1 classes":                                func(a *Architecture) { a.Classes = 1 },
+		"both sides must be multiples of 4":        func(a *Architecture) { a.Denoiser, a.Shape.Width = 8, 30 },
+		"none beside a posterior":                  func(a *Architecture) { a.Denoiser, a.Posterior = 8, ProoD },
+		"a denoiser of -1 channels":                func(a *Architecture) { a.Denoiser = -1 },
+		"no input layer \"whiten":                  func(a *Architecture) { a.Input = "whiten" },
 		"is for images of 3 channels, not 32×32×1": func(a *Architecture) { a.Input = InputCenter; a.Shape.Channels = 1 },
 	} {
 		a := good
@@ -394,5 +398,42 @@ func TestNaNReachesLogits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A U-Net of 16 channels by hand: kernels of 3×3 between 3, 16, 32 and 64 channels, 1×1 before each unfolding, biases. It
+// begins as the identity, so that the network gives the logits of that without it.
+func TestDenoiser(t *testing.T) {
+	kernels := 3*16 + 16*16 + 16*32 + 32*32 + 32*64 + 2*64*64 + 32*32 + 16*16 + 16*3
+	want := 9*kernels + 64*128 + 32*64 + (2*16 + 2*32 + 3*64 + 128 + 32 + 64 + 16 + 3)
+	a := Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 3, Input: InputCenter}
+	joined := a
+	joined.Denoiser = 16
+	if got := joined.Parameters() - a.Parameters(); got != want || want != 131443 {
+		t.Errorf("%d parameters, want %d", got, want)
+	}
+	images := randomNetwork(a, 1).batch(2, 1)
+	logits := func(a Architecture) []float64 {
+		n := &network{Architecture: a, list: a.Tensors()}
+		for _, info := range n.list {
+			values := make([]float64, info.Size())
+			for i, v := range info.Initialize(7) {
+				values[i] = float64(v)
+			}
+			n.values = append(n.values, values)
+		}
+		return call[float64](t, open(t, "go"), n, images, func(images *Node, lookup Lookup, _ []*Node) []*Node {
+			return []*Node{n.Forward(images, lookup)}
+		})[0]
+	}
+	if with, without := logits(joined), logits(a); !slices.Equal(with, without) {
+		t.Errorf("logits %v, without a denoiser %v", with, without)
+	}
+	// 1×1 pixels of 4 channels become 2×2 of 1: row by row.
+	exec := MustNewExec(open(t, "go").Backend, unfolded)
+	defer exec.Finalize()
+	out := exec.MustCall(tensors.FromFlatDataAndDimensions([]float64{1, 2, 3, 4, 5, 6, 7, 8}, 1, 1, 2, 4))[0]
+	if got := tensors.MustCopyFlatData[float64](out); !slices.Equal(got, []float64{1, 2, 5, 6, 3, 4, 7, 8}) {
+		t.Errorf("unfolded: %v", got)
 	}
 }

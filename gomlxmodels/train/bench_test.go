@@ -118,6 +118,9 @@ func BenchmarkMethods(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			if m.Needs().Denoiser > 0 {
+				b.Skip("it needs a network to stand before")
+			}
 			p := benchPlan("small-cnn", pixel.Shape{Height: 32, Width: 32, Channels: 3})
 			r, rows := p.run.Recipe, m.Needs().Views*m.Needs().Noises
 			r.BatchSize = 128 / rows

@@ -35,7 +35,7 @@ func (d *descent) step(gradients []*Node) []*Node {
 	var scores []*Node
 	k, place := 0, 0
 	for i, info := range p.tensors {
-		if info.Running {
+		if info.Running && p.changes(i) {
 			weights[i] = d.averages[info.Name]
 			continue
 		}

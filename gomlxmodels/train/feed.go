@@ -102,7 +102,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 	size, n, needs := p.images.Shape.Len(), len(members), p.needs
 	rows := needs.Views * needs.Noises
 	b := batch{labels: make([]int32, n)}
-	if needs.Attacks() {
+	if needs.Apart() {
 		b.images, b.noise = make([]float32, n*size), make([]float32, rows*n*size)
 	} else {
 		b.images = make([]float32, rows*n*size)
@@ -119,7 +119,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 				b.err = fmt.Errorf("view %d of image %d of %s: %w", view, p.images.IDs[member], p.images.Name, err)
 				return b
 			}
-			if needs.Attacks() {
+			if needs.Apart() {
 				for noise := range needs.Noises {
 					if noisy == nil || noisy[row(noise)] {
 						addNoise(b.noise[row(noise)*size:][:size], sigma, random)

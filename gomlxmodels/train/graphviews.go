@@ -90,7 +90,7 @@ func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
 			views = fouriermix.Sample(augment.FourierMix{}, views, in[:2])
 			in = in[2:]
 		}
-		if p.needs.Attacks() {
+		if p.needs.Apart() {
 			return views
 		}
 		d := images.Shape().Dimensions
@@ -112,7 +112,7 @@ func (t *trainer) makeViews(u *unmade, images, noise *tensors.Tensor) (*tensors.
 		inputs = append(inputs, u.windows.Tensors()...)
 	}
 	own := len(inputs)
-	if !t.plan.needs.Attacks() {
+	if !t.plan.needs.Apart() {
 		inputs = append(inputs, noise)
 	}
 	args := make([]any, len(inputs))

@@ -77,6 +77,8 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 	var err error
 	if t.plan.needs.Attacks() {
 		list, err = t.attacked(b, step, list, noise)
+	} else if t.plan.needs.Denoiser > 0 {
+		list = append(list, noise)
 	} else if noise != nil {
 		err = free([]*tensors.Tensor{noise})
 	}

@@ -73,6 +73,10 @@ func (t *trainer) losses(inputs []*Node) *losses {
 		images = attack.Noisy(images, b.Noise)
 		b.Class, b.Assignment = attacked[2], attacked[3]
 	}
+	if p.needs.Denoiser > 0 {
+		b.Clean, b.Noise = images, take(1)[0]
+		images = Add(images, b.Noise)
+	}
 	if p.needs.Soft {
 		b.Soft = take(1)[0]
 	}
@@ -114,11 +118,17 @@ func (t *trainer) losses(inputs []*Node) *losses {
 	}
 	p.bounds(b, lookup)
 	answers := b.Logits
+	if p.needs.Blind {
+		b.Logits = nil
+	}
 	if b.Views*b.Noises > 1 {
 		answers = Slice(answers, AxisRange(0, b.Images))
 	}
 	terms := t.lossTerms(b)
 	correct := func() *Node {
+		if p.needs.Blind {
+			return Const(rate.Graph(), int32(0))
+		}
 		return ReduceAllSum(ConvertDType(Equal(ArgMax(answers, -1, dtypes.Int32), labels), dtypes.Int32))
 	}
 	var trained []*Node
@@ -182,6 +192,11 @@ func (t *trainer) lossTerms(b *method.Batch) []loss.Term {
 
 // forward runs the network on the rows of a batch, and on the images of further sets, in one pass.
 func (p *plan) forward(b *method.Batch, images *Node, more []*Node, lookup nets.Lookup) (*Node, nets.Averages) {
+	if p.needs.Denoiser > 0 {
+		var logits *Node
+		b.Denoised, logits = p.run.Architecture.ForwardDenoised(images, lookup)
+		return logits, nil
+	}
 	if len(more) == 0 {
 		return p.net.ForwardTraining(images, lookup)
 	}

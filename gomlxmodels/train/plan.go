@@ -66,7 +66,8 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	architecture := o.architecture(images)
-	architecture.Posterior, architecture.Shift = made.method.Needs().Posterior, made.method.Needs().Shift
+	needs := made.method.Needs()
+	architecture.Posterior, architecture.Shift, architecture.Denoiser = needs.Posterior, needs.Shift, needs.Denoiser
 	if err := architecture.Check(); err != nil {
 		return nil, fmt.Errorf("train: %s: %w", images.Name, err)
 	}
@@ -99,7 +100,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 			Test:         modelfile.Data{Name: test.Name, Images: test.Len(), Digest: test.Digest},
 		},
 		parts:         made,
-		needs:         made.method.Needs(),
+		needs:         needs,
 		net:           architecture,
 		tensors:       architecture.Tensors(),
 		images:        images,
@@ -127,7 +128,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 	return p, nil
 }
 
-// startFrom takes the weights of a model of the same architecture and classes.
+// startFrom takes the weights of a model of the same architecture and classes; a denoiser may be new.
 func (p *plan) startFrom(path string) error {
 	model, err := modelfile.Read(path)
 	if err != nil {
@@ -136,6 +137,10 @@ func (p *plan) startFrom(path string) error {
 	c := model.Card
 	there, here := c.Architecture, p.run.Architecture
 	there.Input, here.Input = orDefault(there.Input, nets.InputNone), orDefault(here.Input, nets.InputNone)
+	behind := p.needs.Denoiser > 0 && there.Denoiser == 0
+	if behind {
+		there.Denoiser = here.Denoiser
+	}
 	if there != here || !slices.Equal(c.Classes, p.run.Classes) {
 		return fmt.Errorf("train: the model to start from, %s, is a %s for images of %v in %d classes with input "+
 			"layer %s; this run trains a %s for %v in %d with %s",
@@ -147,6 +152,18 @@ func (p *plan) startFrom(path string) error {
 			modelfile.CardPath(path), n)
 	}
 	p.start, p.startCard, p.run.Recipe.Start = model.Weights, c, c.Weights
+	if behind {
+		p.start = nil
+		for _, t := range p.tensors {
+			of := modelfile.Tensor{Name: t.Name, Shape: t.Shape}
+			if i := slices.IndexFunc(model.Weights, func(w modelfile.Tensor) bool { return w.Name == t.Name }); i >= 0 {
+				of = model.Weights[i]
+			} else {
+				of.Values = t.Initialize(p.run.Recipe.Seed)
+			}
+			p.start = append(p.start, of)
+		}
+	}
 	return nil
 }
 

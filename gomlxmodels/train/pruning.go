@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -173,7 +174,15 @@ func (p *plan) phaseAt(step int) (int, phase) {
 
 // trains says of a tensor that the optimizer changes it.
 func (p *plan) trains(i int) bool {
+	if p.needs.Denoiser > 0 {
+		return strings.HasPrefix(p.tensors[i].Name, "denoiser/")
+	}
 	return !p.tensors[i].Running && (!p.scored() || slices.Contains(p.pruning.places, i))
+}
+
+// changes reports whether a step gives a tensor new values.
+func (p *plan) changes(i int) bool {
+	return p.trains(i) || p.tensors[i].Running && p.needs.Denoiser == 0
 }
 
 // scored reports whether the run learns scores of frozen weights.

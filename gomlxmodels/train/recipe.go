@@ -87,6 +87,9 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	case r.Initial != "" && o.From != "":
 		return bad("the initialisation %q is of random weights, and this run begins with those of %s", r.Initial,
 			o.From)
+	case needs.Denoiser > 0 && (o.From == "" || r.Prune != ""):
+		return bad("the method %s trains a denoiser in front of a network that stays as it is: it needs the model "+
+			"file of that network as the start, and no pruning", r.Method)
 	case needs.Views > 1 && p.views == nil:
 		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method,
 			needs.Views)

@@ -48,7 +48,7 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 	old = append(old, t.scores...)
 	next := outputs[n:]
 	for i := range t.weights {
-		if t.plan.trains(i) || t.plan.tensors[i].Running {
+		if t.plan.changes(i) {
 			old, t.weights[i], next = append(old, t.weights[i]), next[0], next[1:]
 		}
 	}

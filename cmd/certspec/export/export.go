@@ -17,6 +17,7 @@ import (
 // options are what the flags ask.
 type options struct {
 	model, onnx, safetensors, npz string
+	denoiser                      bool
 	out                           []string
 	json                          *bool
 }
@@ -48,6 +49,9 @@ layer2.0.downsample.0, fc). The input layer has no weights: it is to be put befo
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times")
 	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.BoolVar(&o.denoiser, "denoiser", false, "the denoiser alone, as ONNX, for certspec join")
+	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
@@ -72,7 +76,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	a := m.Card.Architecture
 	written := map[string]any{"architecture": a, "weights": m.Card.Weights}
 	if onnx != "" {
-		if err := export.ONNX(m, onnx); err != nil {
+		write := export.ONNX
+		if o.denoiser {
+			write = export.Denoiser
+		}
+		if err := write(m, onnx); err != nil {
 			return err
 		}
 		written["onnx"] = onnx

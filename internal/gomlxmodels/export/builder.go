@@ -50,9 +50,8 @@ func (b *builder) constant(name string, values []float32, dims ...int) string {
 	return name
 }
 
-// input applies the input layer.
-func (b *builder) input(a nets.Architecture) string {
-	x := inputName
+// normalized applies the input layer.
+func (b *builder) normalized(a nets.Architecture, x string) string {
 	mean, deviation := a.Normalization()
 	if mean != nil {
 		x = b.node("Sub", "centered", []string{x, b.constant("input/mean", narrow(mean), len(mean), 1, 1)})

@@ -39,7 +39,21 @@ func ONNX(m *modelfile.Model, path string) error {
 // f = scale/√(variance + 1e-5), its kernel becomes kernel·f and its bias shift − mean·f.
 // Layout and class names, and the card with recipe and digests, stand in the metadata.
 // A network with weights that are NaN or infinite is refused, as runtimes differ on them.
-func Encode(m *modelfile.Model) ([]byte, error) {
+func Encode(m *modelfile.Model) ([]byte, error) { return encode(m, false) }
+
+// Denoiser writes the denoiser of a model alone, as an ONNX file whose output are images.
+func Denoiser(m *modelfile.Model, path string) error {
+	if m.Card.Architecture.Denoiser == 0 {
+		return fmt.Errorf("export: %s: the model has no denoiser", path)
+	}
+	data, err := encode(m, true)
+	if err != nil {
+		return fmt.Errorf("export: %s: %w", path, err)
+	}
+	return atomicfile.Write(path, data)
+}
+
+func encode(m *modelfile.Model, denoiser bool) ([]byte, error) {
 	if n := m.NotFinite(); n > 0 {
 		return nil, fmt.Errorf("%d weights are NaN or infinite", n)
 	}
@@ -57,6 +71,9 @@ func Encode(m *modelfile.Model) ([]byte, error) {
 	}
 	b := newBuilder(m)
 	b.network(a)
+	if denoiser {
+		b.graph.Keep(onnxfile.Value{Name: nets.Denoised})
+	}
 	dim := func(sides ...int) []onnxfile.Dim {
 		dims := []onnxfile.Dim{{Name: "batch"}}
 		for _, s := range sides {
@@ -67,7 +84,12 @@ func Encode(m *modelfile.Model) ([]byte, error) {
 	b.graph.Name = a.Name
 	b.graph.Inputs = []onnxfile.Value{{Name: inputName, Type: onnxfile.Float32, Dims: dim(a.Shape.Channels,
 		a.Shape.Height, a.Shape.Width)}}
-	b.graph.Outputs = []onnxfile.Value{{Name: outputName, Type: onnxfile.Float32, Dims: dim(a.Classes)}}
+	if denoiser {
+		b.graph.Outputs = []onnxfile.Value{{Name: nets.Denoised, Type: onnxfile.Float32,
+			Dims: b.graph.Inputs[0].Dims}}
+	} else {
+		b.graph.Outputs = []onnxfile.Value{{Name: outputName, Type: onnxfile.Float32, Dims: dim(a.Classes)}}
+	}
 	return onnxfile.Encode(&onnxfile.Model{
 		IRVersion: onnxfile.IRVersion,
 		Producer:  "certspec", ProducerVersion: m.Card.Program,
@@ -94,7 +116,13 @@ func (b *builder) network(a nets.Architecture) {
 		}
 		switch l.Kind {
 		case nets.ImagesLayer:
-			x = b.input(a)
+			if x = inputName; a.Denoiser == 0 {
+				x = b.normalized(a, x)
+			}
+		case nets.NormalizeLayer:
+			x = b.normalized(a, x)
+		case nets.UnfoldLayer:
+			x = b.node("DepthToSpace", l.Name, []string{x}, onnxfile.IntAttribute("blocksize", 2))
 		case nets.ConvLayer:
 			// The normalisation of what nobody else takes is folded into the convolution.
 			if norm := i + 1; users[i] == 1 && layers[norm].Kind == nets.NormLayer && layers[norm].Inputs[0] == i {

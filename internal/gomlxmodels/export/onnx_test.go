@@ -93,6 +93,7 @@ func TestONNXAgrees(t *testing.T) {
 		{Name: "resnet8", Shape: odd, Classes: 2},
 		{Name: "resnet8", Shape: square, Classes: 4, Input: nets.InputCenter},
 		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: nets.InputStandardize},
+		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: nets.InputImageNet, Denoiser: 8},
 	}
 	nets.Register(everyLayer{})
 	architectures = append(architectures, nets.Architecture{Name: "resnet8", Shape: square, Classes: 4, Width: 0.5, Bias: true},

@@ -124,6 +124,11 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 		return nil, Usage(inOwnName{err})
 	}
 	Say("preprocessing: %s", first.Preprocessing)
+	if joined, ok := m.(interface{ DenoiserSigma() float64 }); ok {
+		if made := joined.DenoiserSigma(); made > 0 && made != use.Sigma {
+			Say("warning: its denoiser is made for noise of σ = %g, not %g", made, use.Sigma)
+		}
+	}
 	if first.Note != "" {
 		Say("%s", first.Note)
 	}

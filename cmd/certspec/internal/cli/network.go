@@ -25,9 +25,14 @@ type NetworkOptions struct {
 
 // Flags adds --model, and the flags that say how images enter an ONNX file.
 func (o *NetworkOptions) Flags(cmd *cobra.Command) {
+	Group(cmd, Model, func(f *Flags) { f.Model(&o.Path, "path of the model file, or of an ONNX file") })
+	o.EntranceFlags(cmd)
+}
+
+// EntranceFlags adds the flags that say how images enter an ONNX file.
+func (o *NetworkOptions) EntranceFlags(cmd *cobra.Command) {
 	o.cmd = cmd
 	Group(cmd, Model, func(f *Flags) {
-		f.Model(&o.Path, "path of the model file, or of an ONNX file")
 		o.onnx.Threads = 1
 		o.onnx.entranceFlags(f)
 	})

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// JoinDenoiser sets a denoiser before a classifier, and writes both as one ONNX file; see onnx.JoinDenoiser. The
+// denoiser is that of a model which denoise trained, or an ONNX file; a σ of 0 is that of its training.
+//
+// Errors: a denoiser that does not say its σ, or of another σ; those of onnx.JoinDenoiser.
+func JoinDenoiser(denoiser, classifier *Model, d onnx.Denoiser, path string) error {
+	var err error
+	if d.Source, err = denoiser.source(); err != nil {
+		return err
+	}
+	f, err := classifier.source()
+	if err != nil {
+		return err
+	}
+	made := denoiser.DenoiserSigma()
+	if d.Sigma == 0 {
+		d.Sigma = made
+	}
+	switch {
+	case d.Sigma == 0:
+		return fmt.Errorf("engine: %s does not say for which noise it was made: give its σ", d.Path)
+	case made != 0 && made != d.Sigma:
+		return fmt.Errorf("engine: %s was made for noise of σ = %g, not %g", d.Path, made, d.Sigma)
+	}
+	joined, err := onnx.JoinDenoiser(d, f, nets.Denoised)
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	if seen := append(classifier.Trained(), denoiser.Trained()...); len(seen) > 0 {
+		text, err := json.Marshal(seen)
+		if err != nil {
+			return err
+		}
+		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: trainedKey, Value: string(text)})
+	}
+	return atomicfile.Write(path, onnxfile.Encode(joined))
+}
+
+// DenoiserSigma is the σ of the noise that the model's denoiser was made for; 0 where it has none.
+func (m *Model) DenoiserSigma() (sigma float64) {
+	if card := m.exportedCard(); card != nil && card.Architecture.Denoiser > 0 {
+		return card.Recipe.Noise()
+	}
+	m.property(onnx.DenoiserKey, &sigma)
+	return sigma
+}
+
+// source is the model as an ONNX file.
+func (m *Model) source() (onnx.Source, error) {
+	if err := m.notIntegers(); err != nil {
+		return onnx.Source{}, err
+	}
+	if m.card == nil {
+		return onnx.Source{Path: m.path, Options: m.onnx}, nil
+	}
+	data, err := m.encoded()
+	return onnx.Source{Path: m.name(), Contents: data}, err
+}

@@ -1,0 +1,352 @@
+package onnx
+
+import (
+	"encoding/json"
+	"errors"
+
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// Denoiser says what a denoiser is and for which noise. The zero Schedule is for one that takes noisy images in [0, 1]
+// and gives clean ones (Salman et al. 2020). With a schedule, it is a diffusion model on values in [−1, 1] that takes
+// its step, too (Carlini et al. 2023).
+type Denoiser struct {
+	Source
+	Sigma    float64
+	Schedule string // "", Linear or Cosine
+	Steps    int    // of the schedule
+	Predicts string // Noise, Image or Velocity
+	Rescaled bool   // the model gets 1000·t/Steps in the place of t
+}
+
+// Values of the fields of Denoiser.
+const (
+	Linear   = "linear"
+	Cosine   = "cosine"
+	Noise    = "epsilon"
+	Image    = "sample"
+	Velocity = "v"
+)
+
+// DenoiserKey is the property of a joined file that holds the σ of its denoiser.
+const DenoiserKey = "certspec_denoiser_sigma"
+
+// Step is the step t of a schedule of so many steps, counted from 0, for Gaussian noise of σ on images in [0, 1], and
+// ᾱ_t: the smallest t ≥ 1 with √((1 − ᾱ_t)/ᾱ_t) ≥ 2σ (Carlini et al. 2023, arXiv 2206.10550, algorithm 1). The factor
+// 2 is for values in [−1, 1].
+//
+//	linear  ᾱ_t = Π_{s≤t} (1 − β_s), β from 10⁻⁴ to 0.02 where there are 1,000 steps, else times 1000/steps
+//	cosine  ᾱ_t = Π_{s≤t} (1 − min(0.999, 1 − f((s+1)/T)/f(s/T))), f(u) = cos²((u + 0.008)/1.008·π/2)
+//
+// Errors: a schedule that is not known, less than 2 steps, a σ that it never reaches.
+func Step(schedule string, steps int, sigma float64) (t int, alphaBar float64, err error) {
+	switch {
+	case schedule != Linear && schedule != Cosine:
+		return 0, 0, fmt.Errorf("onnx: no schedule %q; there are %s and %s", schedule, Linear, Cosine)
+	case steps < 2 || steps > 1_000_000:
+		return 0, 0, fmt.Errorf("onnx: a schedule of %d steps; expected 2 to 1,000,000", steps)
+	case !(sigma > 0) || math.IsInf(sigma, 0):
+		return 0, 0, fmt.Errorf("onnx: σ = %v; expected a finite number above 0", sigma)
+	}
+	n := float64(steps)
+	f := func(u float64) float64 { c := math.Cos((u + 0.008) / 1.008 * math.Pi / 2); return c * c }
+	alphaBar = 1
+	for t = range steps {
+		s := float64(t)
+		beta := (1e-4 + (0.02-1e-4)*s/(n-1)) * 1000 / n
+		if schedule == Cosine {
+			beta = min(0.999, 1-f((s+1)/n)/f(s/n))
+		}
+		if alphaBar *= 1 - beta; !(alphaBar > 0) {
+			break
+		}
+		if t >= 1 && math.Sqrt((1-alphaBar)/alphaBar) >= 2*sigma {
+			return t, alphaBar, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("onnx: the %s schedule of %d steps never reaches σ = %g; expected a smaller σ", schedule,
+		steps, sigma)
+}
+
+// JoinDenoiser sets a denoiser before a classifier as one network. The images of the new network have values in [0, 1],
+// in planes, with their noise, unclipped; what the classifier's card says of images is applied behind the denoiser. head
+// names the result of the denoiser's graph that is the image, if it has one of that name; else it is its output.
+//
+// Errors: those of Join and Step; a denoiser whose output is no image of its input's size; a part that draws random
+// numbers, or has dropout or batch normalisation in training mode.
+func JoinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, error) {
+	if !(d.Sigma > 0) || math.IsInf(d.Sigma, 0) {
+		return nil, fmt.Errorf("onnx: σ = %v; expected that of the denoiser's noise, above 0", d.Sigma)
+	}
+	f, err := classifier.part("classifier/")
+	if err != nil {
+		return nil, err
+	}
+	classes, err := f.logits()
+	if err != nil {
+		return nil, err
+	}
+	if out := f.output.Dims; len(out) == 4 && out[2].Size*out[3].Size != 1 {
+		return nil, f.wrong("its output %s is an image; expected a logit for each class", describeDims(f.output))
+	}
+	h, timestep, err := d.part(f, head)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range []*part{h, f} {
+		if err := p.deterministic(); err != nil {
+			return nil, err
+		}
+	}
+	joined := &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion),
+		Producer: "certspec", Functions: f.model.Functions}
+	if joined.Opsets, err = operatorSets(f, h); err != nil {
+		return nil, err
+	}
+	g := &joined.Graph
+	g.Name = "denoised"
+	s := f.layout.shape
+	sides := []int64{int64(s.Channels), int64(s.Height), int64(s.Width)}
+	batch := onnxfile.Dim{Name: "batch"}
+	if f.layout.batch == 1 || h.layout.batch == 1 {
+		batch = onnxfile.Dim{Size: 1}
+	}
+	dims := []onnxfile.Dim{batch, {Size: sides[0]}, {Size: sides[1]}, {Size: sides[2]}}
+	g.Inputs = []onnxfile.Value{{Name: "image", Type: onnxfile.Float32, Dims: dims}}
+	g.Outputs = []onnxfile.Value{{Name: "logits", Type: onnxfile.Float32,
+		Dims: []onnxfile.Dim{batch, {Size: int64(classes)}}}}
+	if err := d.enter(g, h, timestep, sides); err != nil {
+		return nil, err
+	}
+	result := f.enter(g, "denoised")
+	addNode(g, "Identity", "logits", []string{result})
+	card, err := json.Marshal(Card{Layout: NCHW, ClassNames: f.card.ClassNames})
+	if err != nil {
+		return nil, err
+	}
+	joined.Metadata = []onnxfile.Property{{Key: cardKey, Value: string(card)},
+		{Key: DenoiserKey, Value: strconv.FormatFloat(d.Sigma, 'g', -1, 64)}}
+	return joined, h.tried(joined)
+}
+
+// tried runs a joined network where there is a library: the sizes of images within it are not read.
+func (p *part) tried(joined *onnxfile.Model) error {
+	m, err := FromBytes(p.path, onnxfile.Encode(joined), Options{Threads: 1})
+	if err == nil {
+		_, err = m.Info()
+	}
+	switch {
+	case errors.Is(err, ErrNoLibrary):
+		return nil
+	case err != nil:
+		return p.wrong("it cannot run before the classifier; a denoiser that halves %v needs sides that it gives "+
+			"back: %w", p.layout.shape, err)
+	}
+	return m.Close()
+}
+
+// part reads a denoiser for the images of a classifier, and the input for its step, where it takes one.
+func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
+	p := &part{path: d.Path, prefix: "denoiser/"}
+	none := onnxfile.Value{}
+	fail := func(format string, args ...any) (*part, onnxfile.Value, error) {
+		return nil, none, p.wrong(format, args...)
+	}
+	card := d.Options.Card
+	shape := f.layout.shape
+	card.Shape = &shape
+	data, err := d.Contents, error(nil)
+	if data == nil {
+		data, _, err = onnxfile.ReadFile(d.Path)
+	}
+	if err != nil {
+		return fail("%w", err)
+	}
+	file, err := onnxfile.Decode(data)
+	if err != nil {
+		return fail("%w", err)
+	}
+	entries, timestep := inputs(&file.Graph), none
+	for _, in := range entries {
+		if len(in.Dims) == 4 && card.Input == "" {
+			card.Input = in.Name
+		} else if in.Name != card.Input {
+			timestep = in
+		}
+	}
+	wanted := 1
+	if d.Schedule != "" {
+		wanted = 2
+	}
+	if len(entries) != wanted {
+		return fail("it has %d inputs; expected the noisy image%s", len(entries),
+			map[int]string{1: " alone, or a schedule for a model that takes its step, too", 2: " and the step"}[wanted])
+	}
+	if p.contents, err = readFile(d.Path, d.Contents, card); err != nil {
+		return fail("%w", err)
+	}
+	if p.layout, err = findLayout(p.input, p.contents.card); err != nil {
+		return fail("%w; the classifier takes images of %v, and a denoiser must take the same", err, shape)
+	}
+	if p.card, err = p.contents.card.complete(p.layout); err != nil {
+		return fail("%w", err)
+	}
+	for _, n := range p.model.Graph.Nodes { // of a network that was trained together with a classifier
+		if slices.Contains(n.Outputs, head) {
+			p.output = onnxfile.Value{Name: head, Type: onnxfile.Float32, Dims: p.input.Dims}
+		}
+	}
+	out := p.output.Dims
+	want := []int64{int64(shape.Channels), int64(shape.Height), int64(shape.Width)}
+	axis := 1
+	if !p.layout.planar {
+		want, axis = []int64{want[1], want[2], want[0]}, 3
+	}
+	switch {
+	case p.layout.kind != onnxfile.Float32 || p.output.Type != onnxfile.Float32:
+		return fail("it takes %v and gives %v; expected float32", p.layout.kind, p.output.Type)
+	case p.layout.batch > 1:
+		return fail("it takes batches of %d; expected any size, or 1", p.layout.batch)
+	case len(out) != 4:
+		return fail("its output %s is no image; expected one of %v", describeDims(p.output), shape)
+	case out[axis].Size == 2*int64(shape.Channels):
+		return fail("its output %s has twice the channels of an image: a diffusion model with learned variances; "+
+			"export the first %d channels alone", describeDims(p.output), shape.Channels)
+	case out[axis].Size != int64(shape.Channels):
+		return fail("its output %s has no %d channels; expected an image of %v", describeDims(p.output),
+			shape.Channels, shape)
+	}
+	for i, side := range want {
+		if got := out[i+1].Size; got != 0 && got != side {
+			return fail("its output is %s for images of %v: their sides are no multiples of what it halves; expected "+
+				"sides that it gives back", describeDims(p.output), shape)
+		}
+	}
+	if err := p.load(d.Path, timestep.Name); err != nil {
+		return fail("%w", err)
+	}
+	return p, timestep, nil
+}
+
+// deterministic refuses what makes a network no function of its image.
+func (p *part) deterministic() error {
+	draws := []string{"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial",
+		"Bernoulli"}
+	constant := func(name string) bool { // that is false, or missing
+		return name == "" || slices.ContainsFunc(p.model.Graph.Initializers, func(t onnxfile.Tensor) bool {
+			return t.Name == name && len(t.Raw) == 1 && t.Raw[0] == 0
+		})
+	}
+	for n := range p.model.AllNodes() {
+		switch {
+		case slices.Contains(draws, n.Op):
+			return p.wrong("node %q (%s) draws random numbers, as a sampler does: it is no function of the image; "+
+				"export the prediction of the clean image without its sampling step", n.Name, n.Op)
+		case n.Op == "Dropout" && len(n.Inputs) > 2 && !constant(n.Inputs[2]):
+			return p.wrong("node %q is dropout that may be in training mode; export in evaluation mode", n.Name)
+		case n.Op == "BatchNormalization" && (n.Int("training_mode", 0) != 0 || p.opset < 14 && len(n.Outputs) > 1):
+			return p.wrong("node %q is batch normalisation in training mode: answers depend on the batch; export in "+
+				"evaluation mode (model.eval())", n.Name)
+		}
+	}
+	return nil
+}
+
+// enter lays the denoiser into a graph, from "image" to "denoised".
+func (d Denoiser) enter(g *onnxfile.Graph, p *part, timestep onnxfile.Value, sides []int64) error {
+	scalar := func(name string, v float64) string {
+		name = "denoiser/certspec/" + name
+		g.Initializers = append(g.Initializers, onnxfile.Float32Tensor(name, []float32{float32(v)}))
+		return name
+	}
+	back := func(at string) string { // to planes of the image's size
+		if !p.layout.planar {
+			at = addNode(g, "Transpose", "denoiser/certspec/planes", []string{at},
+				onnxfile.IntsAttribute("perm", 0, 3, 1, 2))
+		}
+		g.Initializers = append(g.Initializers, onnxfile.Int64Tensor("denoiser/certspec/sides",
+			append([]int64{-1}, sides...)...))
+		return addNode(g, "Reshape", "denoiser/certspec/images", []string{at, "denoiser/certspec/sides"})
+	}
+	if d.Schedule == "" {
+		addNode(g, "Identity", "denoised", []string{back(p.lay(g, "image"))})
+		return nil
+	}
+	t, alphaBar, err := Step(d.Schedule, d.Steps, d.Sigma)
+	if err != nil {
+		return err
+	}
+	if p.card.preprocessing() != "" {
+		return p.wrong("its card says what is done to its images; a diffusion model takes values from −1 to 1")
+	}
+	given := float64(t)
+	if d.Rescaled {
+		given *= 1000 / float64(d.Steps)
+	}
+	if err := p.setStep(timestep, given); err != nil {
+		return err
+	}
+	root, rest := math.Sqrt(alphaBar), math.Sqrt(1-alphaBar)
+	x := addNode(g, "Mul", "denoiser/certspec/doubled", []string{"image", scalar("slope", 2*root)})
+	x = addNode(g, "Sub", "denoiser/certspec/noisy", []string{x, scalar("shift", root)}) // √ᾱ·(2x − 1)
+	y := back(p.lay(g, x))
+	switch d.Predicts {
+	case Noise: // x₀ = (x_t − √(1−ᾱ)·ε)/√ᾱ
+		y = addNode(g, "Mul", "denoiser/certspec/part", []string{y, scalar("rest", rest)})
+		y = addNode(g, "Sub", "denoiser/certspec/less", []string{x, y})
+		y = addNode(g, "Div", "denoiser/certspec/clean", []string{y, scalar("root", root)})
+	case Velocity: // x₀ = √ᾱ·x_t − √(1−ᾱ)·v
+		y = addNode(g, "Mul", "denoiser/certspec/part", []string{y, scalar("rest", rest)})
+		x = addNode(g, "Mul", "denoiser/certspec/signal", []string{x, scalar("root", root)})
+		y = addNode(g, "Sub", "denoiser/certspec/clean", []string{x, y})
+	case Image:
+	default:
+		return fmt.Errorf("onnx: a diffusion model that predicts %q; expected %s, %s or %s", d.Predicts, Noise, Image,
+			Velocity)
+	}
+	y = addNode(g, "Clip", "denoiser/certspec/range", []string{y, scalar("least", -1), scalar("most", 1)})
+	y = addNode(g, "Mul", "denoiser/certspec/halved", []string{y, scalar("half", 0.5)})
+	addNode(g, "Add", "denoised", []string{y, scalar("middle", 0.5)})
+	return nil
+}
+
+// setStep makes the step of a diffusion model a constant of its graph, one value for all images.
+func (p *part) setStep(in onnxfile.Value, t float64) error {
+	if len(in.Dims) > 1 || len(in.Dims) == 1 && in.Dims[0].Size > 1 {
+		return p.wrong("its input %q is %s; expected a step", in.Name, describeDims(in))
+	}
+	var one onnxfile.Tensor
+	dims := []int64{}
+	if len(in.Dims) == 1 {
+		dims = []int64{1}
+	}
+	switch {
+	case in.Type == onnxfile.Float32:
+		one = onnxfile.Float32Tensor(in.Name, []float32{float32(t)}, dims...)
+	case in.Type == onnxfile.Int64 && t == math.Trunc(t):
+		one = onnxfile.NewTensor(in.Name, []int64{int64(t)}, dims...)
+	default:
+		return p.wrong("its step %q is %s, and the step is %v; expected float32, or int64 for a whole step", in.Name,
+			in.Type, t)
+	}
+	g := &p.model.Graph
+	if len(in.Dims) == 1 && in.Dims[0].Size == 0 { // one step for each image of the batch
+		one.Name = "certspec/step"
+		g.Initializers = append(g.Initializers, onnxfile.Int64Tensor("certspec/first", 0),
+			onnxfile.Int64Tensor("certspec/second", 1))
+		g.Nodes = append([]onnxfile.Node{
+			{Op: "Shape", Name: "certspec/lengths", Inputs: []string{p.input.Name}, Outputs: []string{"certspec/lengths"}},
+			{Op: "Slice", Name: "certspec/batch", Inputs: []string{"certspec/lengths", "certspec/first",
+				"certspec/second"}, Outputs: []string{"certspec/batch"}},
+			{Op: "Expand", Name: in.Name, Inputs: []string{"certspec/step", "certspec/batch"},
+				Outputs: []string{in.Name}},
+		}, g.Nodes...)
+	}
+	g.Initializers = append(g.Initializers, one)
+	return nil
+}

@@ -1,0 +1,231 @@
+package onnx
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// Steps and √ᾱ of the published schedules, computed apart from this code in extended precision; forgetting the factor 2
+// would give 73, 145 and 259.
+func TestStep(t *testing.T) {
+	for _, c := range []struct {
+		schedule     string
+		steps        int
+		sigma        float64
+		t            int
+		root, sigmas float64
+	}{
+		{Linear, 1000, 0.25, 145, 0.893294373296, 0.251581},
+		{Linear, 1000, 0.5, 259, 0.705417473569, 0.502392},
+		{Linear, 1000, 1, 396, 0.447127401468, 1.000241},
+		{Cosine, 4000, 0.25, 1158, 0, 0}, {Cosine, 4000, 0.5, 1984, 0, 0}, {Cosine, 4000, 1, 2809, 0, 0},
+	} {
+		at, alphaBar, err := Step(c.schedule, c.steps, c.sigma)
+		if err != nil || at != c.t {
+			t.Errorf("%s, σ %g: step %d, %v, want %d", c.schedule, c.sigma, at, err, c.t)
+		}
+		root := math.Sqrt(alphaBar)
+		if c.root > 0 && (math.Abs(root-c.root) > 1e-9 ||
+			math.Abs(math.Sqrt((1-alphaBar)/alphaBar)/2-c.sigmas) > 1e-6) {
+			t.Errorf("%s, σ %g: √ᾱ = %.12f, want %.12f", c.schedule, c.sigma, root, c.root)
+		}
+	}
+	for _, c := range []struct {
+		schedule string
+		steps    int
+		sigma    float64
+		want     string
+	}{
+		{"cubic", 1000, 0.25, `no schedule "cubic"`}, {Linear, 1, 0.25, "of 1 steps"}, {Linear, 1000, 0, "σ = 0"},
+		{Linear, 1000, math.NaN(), "σ = NaN"}, {Linear, 1000, 80, "never reaches σ = 80"},
+		{Cosine, 4000, 1e9, "never reaches"},
+	} {
+		if _, _, err := Step(c.schedule, c.steps, c.sigma); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// pointwise is a denoiser a·x + b·t of images of 4×4×3, where t is the step of a diffusion model or missing.
+func pointwise(a, b float32, channels int64, step onnxfile.Type) *onnxfile.Model {
+	g := onnxfile.Graph{Name: "denoiser"}
+	dims := func(c int64) []onnxfile.Dim { return []onnxfile.Dim{{Name: "n"}, {Size: c}, {Size: 4}, {Size: 4}} }
+	g.Inputs = []onnxfile.Value{{Name: "x", Type: onnxfile.Float32, Dims: dims(3)}}
+	w := make([]float32, channels*3)
+	for c := range int(channels) {
+		w[3*c+c%3] = a
+	}
+	g.Initializers = append(g.Initializers, onnxfile.Float32Tensor("w", w, channels, 3, 1, 1))
+	at := addNode(&g, "Conv", "y", []string{"x", "w"})
+	if step != 0 {
+		g.Inputs = append(g.Inputs, onnxfile.Value{Name: "t", Type: step, Dims: []onnxfile.Dim{{Name: "n"}}})
+		g.Initializers = append(g.Initializers, onnxfile.Float32Tensor("b", []float32{b}),
+			onnxfile.Int64Tensor("axes", 1, 2, 3))
+		at = addNode(&g, "Add", "z", []string{at, addNode(&g, "Mul", "bt", []string{
+			addNode(&g, "Unsqueeze", "t4", []string{addNode(&g, "Cast", "tf", []string{"t"},
+				onnxfile.IntAttribute("to", 1)), "axes"}), "b"})})
+	}
+	g.Outputs = []onnxfile.Value{{Name: at, Type: onnxfile.Float32, Dims: dims(channels)}}
+	return &onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: []onnxfile.OperatorSet{{Version: 17}}, Graph: g}
+}
+
+// sums is a classifier whose logits are the first value of each channel.
+func sums() *onnxfile.Model {
+	rows := make([][]float32, 3)
+	for c := range rows {
+		rows[c] = make([]float32, 49)
+		rows[c][16*c] = 1
+	}
+	return dense(17, []int64{3, 4, 4}, rows)
+}
+
+func joinDenoiser(d Denoiser, h, f *onnxfile.Model, card Card) (*onnxfile.Model, error) {
+	d.Path, d.Contents = "h.onnx", onnxfile.Encode(h)
+	return JoinDenoiser(d, Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}}, "")
+}
+
+// Logits by hand: the denoiser sees values in [0, 1], or of a diffusion model √ᾱ·(2x − 1) and t; the classifier's mean and
+// deviation come behind it.
+func TestJoinDenoiser(t *testing.T) {
+	needLibrary(t)
+	card := Card{Mean: []float64{0.5, 0.4, 0.3}, Std: []float64{0.2, 0.25, 0.5}}
+	root := 0.893294373296
+	rest := math.Sqrt(1 - root*root)
+	diffusion := Denoiser{Sigma: 0.25, Schedule: Linear, Steps: 1000}
+	with := func(predicts string, rescaled bool) Denoiser {
+		d := diffusion
+		d.Predicts, d.Rescaled = predicts, rescaled
+		return d
+	}
+	clip := func(v float64) float64 { return (min(max(v, -1), 1) + 1) / 2 }
+	for name, c := range map[string]struct {
+		d    Denoiser
+		step onnxfile.Type
+		b    float64
+		want func(x float64) float64 // the denoised value
+	}{
+		"plain": {Denoiser{Sigma: 0.25}, 0, 0, func(x float64) float64 { return 0.5 * x }},
+		"epsilon": {with(Noise, false), onnxfile.Int64, 1e-3, func(x float64) float64 {
+			noisy := root * (2*x - 1)
+			return clip((noisy - rest*(0.5*noisy+0.145)) / root)
+		}},
+		"sample": {with(Image, false), onnxfile.Float32, 1e-3, func(x float64) float64 {
+			return clip(0.5*root*(2*x-1) + 0.145)
+		}},
+		"v": {with(Velocity, true), onnxfile.Float32, 1e-3, func(x float64) float64 {
+			noisy := root * (2*x - 1)
+			return clip(root*noisy - rest*(0.5*noisy+0.145))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := joinDenoiser(c.d, pointwise(0.5, float32(c.b), 3, c.step), sums(), card)
+			if err != nil {
+				t.Fatal(err)
+			}
+			net, err := FromBytes("joined", onnxfile.Encode(m), Options{Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer net.Close()
+			real := make([]float32, 2*48)
+			for i := range real {
+				real[i] = float32(i%31)/15 - 0.6 // beyond [0, 1], as noise is not clipped
+			}
+			r := classifier.Result{Classes: make([]int32, 2), Logits: make([]float32, 6)}
+			if err := net.Classify(t.Context(), classifier.Batch{N: 2, Real: real}, &r); err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range r.Logits {
+				n, channel := i/3, i%3
+				want := (c.want(float64(real[48*n+channel])) - card.Mean[channel]) / card.Std[channel]
+				if math.Abs(float64(got)-want) > 1e-5 {
+					t.Errorf("image %d, logit %d: %v, want %v", n, channel, got, want)
+				}
+			}
+			if p := m.Metadata[1]; p.Key != DenoiserKey || p.Value != "0.25" {
+				t.Errorf("metadata %+v", p)
+			}
+		})
+	}
+}
+
+func TestJoinDenoiserRefuses(t *testing.T) {
+	plain := func(change func(g *onnxfile.Graph)) *onnxfile.Model {
+		m := pointwise(0.5, 0, 3, 0)
+		change(&m.Graph)
+		return m
+	}
+	behind := func(op string, outputs int, attributes ...onnxfile.Attribute) func(g *onnxfile.Graph) {
+		return func(g *onnxfile.Graph) {
+			inputs := []string{"y"}
+			if op == "BatchNormalization" {
+				for _, name := range []string{"scale", "shift", "mean", "variance"} {
+					g.Initializers = append(g.Initializers, onnxfile.Float32Tensor(name, []float32{1, 1, 1}, 3))
+					inputs = append(inputs, name)
+				}
+			}
+			if op == "Dropout" {
+				g.Initializers = append(g.Initializers, onnxfile.Float32Tensor("ratio", []float32{0.5}),
+					onnxfile.Tensor{Name: "training", Type: onnxfile.Bool, Raw: []byte{1}})
+				inputs = append(inputs, "ratio", "training")
+			}
+			addNode(g, op, "last", inputs, attributes...)
+			if op == "RandomNormalLike" {
+				addNode(g, "Add", "more", []string{"y", "last"})
+				g.Outputs[0].Name = "more"
+				return
+			}
+			for i := range outputs - 1 {
+				n := &g.Nodes[len(g.Nodes)-1]
+				n.Outputs = append(n.Outputs, []string{"m", "v"}[i])
+			}
+			g.Outputs[0].Name = "last"
+		}
+	}
+	good, diffusion := pointwise(0.5, 0, 3, 0), Denoiser{Sigma: 0.25, Schedule: Linear, Steps: 1000, Predicts: Noise}
+	far := diffusion
+	far.Sigma = 100
+	for name, c := range map[string]struct {
+		d    Denoiser
+		h    *onnxfile.Model
+		want string
+	}{
+		"no σ":          {Denoiser{}, good, "expected that of the denoiser's noise"},
+		"a draw":        {Denoiser{Sigma: 1}, plain(behind("RandomNormalLike", 1)), "draws random numbers"},
+		"training":      {Denoiser{Sigma: 1}, plain(behind("BatchNormalization", 3, onnxfile.IntAttribute("training_mode", 1))), "in training mode: answers depend on the batch"},
+		"dropout":       {Denoiser{Sigma: 1}, plain(behind("Dropout", 1)), "dropout that may be in training mode"},
+		"six channels":  {Denoiser{Sigma: 1}, pointwise(0.5, 0, 6, 0), "learned variances"},
+		"four channels": {Denoiser{Sigma: 1}, pointwise(0.5, 0, 4, 0), "has no 3 channels"},
+		"no step":       {diffusion, good, "it has 1 inputs; expected the noisy image and the step"},
+		"a step":        {Denoiser{Sigma: 1}, pointwise(0.5, 0, 3, onnxfile.Int64), "it has 2 inputs; expected the noisy image alone"},
+		"never reached": {far, pointwise(0.5, 0, 3, onnxfile.Int64), "never reaches σ = 100"},
+		"a row": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) {
+			g.Outputs[0].Name, g.Outputs[0].Dims = addNode(g, "Flatten", "f", []string{"y"}), g.Outputs[0].Dims[:2]
+		}), "is no image"},
+		"sides":        {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Outputs[0].Dims[2].Size = 8 }), "no multiples of what it halves"},
+		"other images": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Inputs[0].Dims[2].Size = 6 }), "the classifier takes images of 4×4×3"},
+		"what is not read": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) {
+			addNode(g, "Transpose", "turned", []string{"y"}, onnxfile.IntsAttribute("perm", 0, 1, 3, 2))
+			addNode(g, "MaxPool", "small", []string{"turned"}, onnxfile.IntsAttribute("kernel_shape", 2, 2))
+			g.Outputs[0].Name = "small"
+			g.Outputs[0].Dims[2].Size, g.Outputs[0].Dims[3].Size = 0, 0
+		}), "needs sides that it gives back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.Contains(c.want, "gives back") {
+				needLibrary(t)
+			}
+			_, err := joinDenoiser(c.d, c.h, sums(), Card{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, err := joinDenoiser(Denoiser{Sigma: 1}, good, pointwise(1, 0, 3, 0), Card{}); err == nil {
+		t.Error("a denoiser behind a denoiser is joined")
+	}
+}

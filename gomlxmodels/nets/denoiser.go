@@ -1,0 +1,65 @@
+package nets
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/pixel"
+)
+
+// Denoised is the layer of a network with Architecture.Denoiser that gives the denoised images.
+const Denoised = "denoiser/sum"
+
+// denoiser is a U-Net without normalisation (Ronneberger et al. 2015): w, 2w and 4w channels at full, half and quarter
+// size, sums in the place of concatenations, and x + f(x) at the end, where f begins as 0.
+func (b *Builder) denoiser(images Value, w int) Value {
+	if images.shape.Height%4 != 0 || images.shape.Width%4 != 0 {
+		b.misfit("a denoiser for images of %v; it halves them twice, so that both sides must be multiples of 4",
+			images.shape)
+	}
+	conv := func(name string, x Value, size, channels, stride int) Value {
+		return b.Conv("denoiser/"+name, x, ConvOptions{Size: size, Channels: channels, Stride: stride, Bias: true,
+			FanIn: true})
+	}
+	down := func(level string, x Value, channels, stride int) Value {
+		x = b.ReLU(conv("down"+level+"/conv1", x, 3, channels, stride))
+		return b.ReLU(conv("down"+level+"/conv2", x, 3, channels, 1))
+	}
+	up := func(level string, x, beside Value, channels int) Value {
+		x = b.unfold("denoiser/up"+level+"/unfold", conv("up"+level+"/spread", x, 1, 4*channels, 1))
+		x = b.ReLU(b.Add("denoiser/up"+level+"/sum", x, beside))
+		return b.ReLU(conv("up"+level+"/conv", x, 3, channels, 1))
+	}
+	full := down("1", images, w, 1)
+	half := down("2", full, 2*w, 2)
+	x := b.ReLU(conv("down3/conv3", down("3", half, 4*w, 2), 3, 4*w, 1))
+	x = up("1", up("2", x, half, 2*w), full, w)
+	x = conv("last", x, 3, images.shape.Channels, 1)
+	for i := range 2 { // kernel and bias
+		b.tensors[len(b.tensors)-1-i].init = constant(0)
+	}
+	return b.Add(Denoised, images, x)
+}
+
+// unfold makes 2×2 pixels of each: channel (2i + j)·C + c becomes channel c of row i, column j.
+func (b *Builder) unfold(name string, x Value) Value {
+	return b.add(Layer{Kind: UnfoldLayer, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{
+		Height: 2 * x.shape.Height, Width: 2 * x.shape.Width, Channels: x.shape.Channels / 4}})
+}
+
+func unfolded(x *Node) *Node {
+	d := x.Shape().Dimensions
+	x = TransposeAllAxes(Reshape(x, d[0], d[1], d[2], 2, 2, d[3]/4), 0, 1, 3, 2, 4, 5)
+	return Reshape(x, d[0], 2*d[1], 2*d[2], d[3]/4)
+}
+
+// ForwardDenoised is Forward of a network with a denoiser, with the denoised images [N, H, W, C], too.
+func (a Architecture) ForwardDenoised(images *Node, lookup Lookup) (denoised, logits *Node) {
+	d := a.must()
+	_, values := d.spans(images, nil, lookup, nil)
+	for i, l := range d.layers {
+		if l.Name == Denoised {
+			denoised = values[i].centre
+		}
+	}
+	return denoised, values[len(values)-1].centre
+}
