@@ -8,11 +8,12 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
 // A denoiser that was trained before one network is set before another, as one file whose σ certify knows.
 func TestJoin(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	net := onnxFile(t)
 	m, err := modelfile.Read(guessing(t))

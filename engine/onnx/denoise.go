@@ -18,25 +18,25 @@ import (
 type Denoiser struct {
 	Source
 	Sigma    float64
-	Schedule string // "", Linear or Cosine
+	Schedule string // "", "linear" or "cosine"
 	Steps    int    // of the schedule
-	Predicts string // Noise, Image or Velocity
+	Predicts string // "epsilon" (the noise), "sample" (the image) or "v"
 	Rescaled bool   // the model gets 1000·t/Steps in the place of t
 }
 
 // Values of the fields of Denoiser.
 const (
-	Linear   = "linear"
-	Cosine   = "cosine"
-	Noise    = "epsilon"
-	Image    = "sample"
-	Velocity = "v"
+	linearSteps = "linear"
+	cosineSteps = "cosine"
+	ofNoise     = "epsilon"
+	ofImage     = "sample"
+	ofVelocity  = "v"
 )
 
 // DenoiserKey is the property of a joined file that holds the σ of its denoiser.
 const DenoiserKey = "certspec_denoiser_sigma"
 
-// Step is the step t of a schedule of so many steps, counted from 0, for Gaussian noise of σ on images in [0, 1], and
+// stepOf is the step t of a schedule of so many steps, counted from 0, for Gaussian noise of σ on images in [0, 1], and
 // ᾱ_t: the smallest t ≥ 1 with √((1 − ᾱ_t)/ᾱ_t) ≥ 2σ (Carlini et al. 2023, arXiv 2206.10550, algorithm 1). The factor
 // 2 is for values in [−1, 1].
 //
@@ -44,10 +44,11 @@ const DenoiserKey = "certspec_denoiser_sigma"
 //	cosine  ᾱ_t = Π_{s≤t} (1 − min(0.999, 1 − f((s+1)/T)/f(s/T))), f(u) = cos²((u + 0.008)/1.008·π/2)
 //
 // Errors: a schedule that is not known, less than 2 steps, a σ that it never reaches.
-func Step(schedule string, steps int, sigma float64) (t int, alphaBar float64, err error) {
+func stepOf(schedule string, steps int, sigma float64) (t int, alphaBar float64, err error) {
 	switch {
-	case schedule != Linear && schedule != Cosine:
-		return 0, 0, fmt.Errorf("onnx: no schedule %q; there are %s and %s", schedule, Linear, Cosine)
+	case schedule != linearSteps && schedule != cosineSteps:
+		return 0, 0, fmt.Errorf("onnx: no schedule %q; there are %s and %s", schedule, linearSteps,
+			cosineSteps)
 	case steps < 2 || steps > 1_000_000:
 		return 0, 0, fmt.Errorf("onnx: a schedule of %d steps; expected 2 to 1,000,000", steps)
 	case !(sigma > 0) || math.IsInf(sigma, 0):
@@ -59,7 +60,7 @@ func Step(schedule string, steps int, sigma float64) (t int, alphaBar float64, e
 	for t = range steps {
 		s := float64(t)
 		beta := (1e-4 + (0.02-1e-4)*s/(n-1)) * 1000 / n
-		if schedule == Cosine {
+		if schedule == cosineSteps {
 			beta = min(0.999, 1-f((s+1)/n)/f(s/n))
 		}
 		if alphaBar *= 1 - beta; !(alphaBar > 0) {
@@ -74,11 +75,11 @@ func Step(schedule string, steps int, sigma float64) (t int, alphaBar float64, e
 }
 
 // JoinDenoiser sets a denoiser before a classifier as one network. The images of the new network have values in [0, 1],
-// in planes, with their noise, unclipped; what the classifier's card says of images is applied behind the denoiser. head
-// names the result of the denoiser's graph that is the image, if it has one of that name; else it is its output.
+// in planes, with their noise, unclipped; what the classifier's card says of images is applied behind the denoiser.
+// head names the result of the denoiser's graph that is the image, if it has one of that name; else it is its output.
 //
-// Errors: those of Join and Step; a denoiser whose output is no image of its input's size; a part that draws random
-// numbers, or has dropout or batch normalisation in training mode.
+// Errors: those of Join; a schedule that does not reach σ; a denoiser whose output is no image of its input's size; a
+// part that draws random numbers, or has dropout or batch normalisation in training mode.
 func JoinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, error) {
 	if !(d.Sigma > 0) || math.IsInf(d.Sigma, 0) {
 		return nil, fmt.Errorf("onnx: σ = %v; expected that of the denoiser's noise, above 0", d.Sigma)
@@ -277,7 +278,7 @@ func (d Denoiser) enter(g *onnxfile.Graph, p *part, timestep onnxfile.Value, sid
 		addNode(g, "Identity", "denoised", []string{back(p.lay(g, "image"))})
 		return nil
 	}
-	t, alphaBar, err := Step(d.Schedule, d.Steps, d.Sigma)
+	t, alphaBar, err := stepOf(d.Schedule, d.Steps, d.Sigma)
 	if err != nil {
 		return err
 	}
@@ -296,18 +297,18 @@ func (d Denoiser) enter(g *onnxfile.Graph, p *part, timestep onnxfile.Value, sid
 	x = addNode(g, "Sub", "denoiser/certspec/noisy", []string{x, scalar("shift", root)}) // √ᾱ·(2x − 1)
 	y := back(p.lay(g, x))
 	switch d.Predicts {
-	case Noise: // x₀ = (x_t − √(1−ᾱ)·ε)/√ᾱ
+	case ofNoise: // x₀ = (x_t − √(1−ᾱ)·ε)/√ᾱ
 		y = addNode(g, "Mul", "denoiser/certspec/part", []string{y, scalar("rest", rest)})
 		y = addNode(g, "Sub", "denoiser/certspec/less", []string{x, y})
 		y = addNode(g, "Div", "denoiser/certspec/clean", []string{y, scalar("root", root)})
-	case Velocity: // x₀ = √ᾱ·x_t − √(1−ᾱ)·v
+	case ofVelocity: // x₀ = √ᾱ·x_t − √(1−ᾱ)·v
 		y = addNode(g, "Mul", "denoiser/certspec/part", []string{y, scalar("rest", rest)})
 		x = addNode(g, "Mul", "denoiser/certspec/signal", []string{x, scalar("root", root)})
 		y = addNode(g, "Sub", "denoiser/certspec/clean", []string{x, y})
-	case Image:
+	case ofImage:
 	default:
-		return fmt.Errorf("onnx: a diffusion model that predicts %q; expected %s, %s or %s", d.Predicts, Noise, Image,
-			Velocity)
+		return fmt.Errorf("onnx: a diffusion model that predicts %q; expected %s, %s or %s", d.Predicts, ofNoise,
+			ofImage, ofVelocity)
 	}
 	y = addNode(g, "Clip", "denoiser/certspec/range", []string{y, scalar("least", -1), scalar("most", 1)})
 	y = addNode(g, "Mul", "denoiser/certspec/halved", []string{y, scalar("half", 0.5)})

@@ -11,7 +11,7 @@ import (
 
 // Steps and √ᾱ of the published schedules, computed apart from this code in extended precision; forgetting the factor 2
 // would give 73, 145 and 259.
-func TestStep(t *testing.T) {
+func TestSteps(t *testing.T) {
 	for _, c := range []struct {
 		schedule     string
 		steps        int
@@ -19,12 +19,12 @@ func TestStep(t *testing.T) {
 		t            int
 		root, sigmas float64
 	}{
-		{Linear, 1000, 0.25, 145, 0.893294373296, 0.251581},
-		{Linear, 1000, 0.5, 259, 0.705417473569, 0.502392},
-		{Linear, 1000, 1, 396, 0.447127401468, 1.000241},
-		{Cosine, 4000, 0.25, 1158, 0, 0}, {Cosine, 4000, 0.5, 1984, 0, 0}, {Cosine, 4000, 1, 2809, 0, 0},
+		{linearSteps, 1000, 0.25, 145, 0.893294373296, 0.251581},
+		{linearSteps, 1000, 0.5, 259, 0.705417473569, 0.502392},
+		{linearSteps, 1000, 1, 396, 0.447127401468, 1.000241},
+		{cosineSteps, 4000, 0.25, 1158, 0, 0}, {cosineSteps, 4000, 0.5, 1984, 0, 0}, {cosineSteps, 4000, 1, 2809, 0, 0},
 	} {
-		at, alphaBar, err := Step(c.schedule, c.steps, c.sigma)
+		at, alphaBar, err := stepOf(c.schedule, c.steps, c.sigma)
 		if err != nil || at != c.t {
 			t.Errorf("%s, σ %g: step %d, %v, want %d", c.schedule, c.sigma, at, err, c.t)
 		}
@@ -40,11 +40,11 @@ func TestStep(t *testing.T) {
 		sigma    float64
 		want     string
 	}{
-		{"cubic", 1000, 0.25, `no schedule "cubic"`}, {Linear, 1, 0.25, "of 1 steps"}, {Linear, 1000, 0, "σ = 0"},
-		{Linear, 1000, math.NaN(), "σ = NaN"}, {Linear, 1000, 80, "never reaches σ = 80"},
-		{Cosine, 4000, 1e9, "never reaches"},
+		{"cubic", 1000, 0.25, `no schedule "cubic"`}, {linearSteps, 1, 0.25, "of 1 steps"}, {linearSteps, 1000, 0, "σ = 0"},
+		{linearSteps, 1000, math.NaN(), "σ = NaN"}, {linearSteps, 1000, 80, "never reaches σ = 80"},
+		{cosineSteps, 4000, 1e9, "never reaches"},
 	} {
-		if _, _, err := Step(c.schedule, c.steps, c.sigma); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := stepOf(c.schedule, c.steps, c.sigma); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -95,7 +95,7 @@ func TestJoinDenoiser(t *testing.T) {
 	card := Card{Mean: []float64{0.5, 0.4, 0.3}, Std: []float64{0.2, 0.25, 0.5}}
 	root := 0.893294373296
 	rest := math.Sqrt(1 - root*root)
-	diffusion := Denoiser{Sigma: 0.25, Schedule: Linear, Steps: 1000}
+	diffusion := Denoiser{Sigma: 0.25, Schedule: linearSteps, Steps: 1000}
 	with := func(predicts string, rescaled bool) Denoiser {
 		d := diffusion
 		d.Predicts, d.Rescaled = predicts, rescaled
@@ -109,14 +109,14 @@ func TestJoinDenoiser(t *testing.T) {
 		want func(x float64) float64 // the denoised value
 	}{
 		"plain": {Denoiser{Sigma: 0.25}, 0, 0, func(x float64) float64 { return 0.5 * x }},
-		"epsilon": {with(Noise, false), onnxfile.Int64, 1e-3, func(x float64) float64 {
+		"epsilon": {with(ofNoise, false), onnxfile.Int64, 1e-3, func(x float64) float64 {
 			noisy := root * (2*x - 1)
 			return clip((noisy - rest*(0.5*noisy+0.145)) / root)
 		}},
-		"sample": {with(Image, false), onnxfile.Float32, 1e-3, func(x float64) float64 {
+		"sample": {with(ofImage, false), onnxfile.Float32, 1e-3, func(x float64) float64 {
 			return clip(0.5*root*(2*x-1) + 0.145)
 		}},
-		"v": {with(Velocity, true), onnxfile.Float32, 1e-3, func(x float64) float64 {
+		"v": {with(ofVelocity, true), onnxfile.Float32, 1e-3, func(x float64) float64 {
 			noisy := root * (2*x - 1)
 			return clip(root*noisy - rest*(0.5*noisy+0.145))
 		}},
@@ -186,7 +186,7 @@ func TestJoinDenoiserRefuses(t *testing.T) {
 			g.Outputs[0].Name = "last"
 		}
 	}
-	good, diffusion := pointwise(0.5, 0, 3, 0), Denoiser{Sigma: 0.25, Schedule: Linear, Steps: 1000, Predicts: Noise}
+	good, diffusion := pointwise(0.5, 0, 3, 0), Denoiser{Sigma: 0.25, Schedule: linearSteps, Steps: 1000, Predicts: ofNoise}
 	far := diffusion
 	far.Sigma = 100
 	for name, c := range map[string]struct {

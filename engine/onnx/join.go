@@ -274,7 +274,8 @@ func (p *part) lay(g *onnxfile.Graph, at string) (result string) {
 // steady are operators whose meaning in inference has not changed since opset 13.
 var steady = []string{"Conv", "Gemm", "MatMul", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Clip", "Add",
 	"Sub", "Mul", "Div", "MaxPool", "AveragePool",
-	"GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "Flatten", "Reshape", "Identity", "Constant", "Concat", "Transpose"}
+	"GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "Flatten", "Reshape", "Identity", "Constant", "Concat",
+	"Transpose"}
 
 // operatorSets are those of a classifier, where the nodes of the discriminator mean the same in them.
 func operatorSets(f, h *part) ([]onnxfile.OperatorSet, error) {

@@ -148,7 +148,8 @@ type Batch struct {
 	Rows   *Node   // the images of the logits, with their noise: [Views·Noises·N, H, W, C]
 	Sigma  float64 // of the noise, 1 = full range
 
-	// What an attack begins with and found; nil without one. With Needs.Denoiser there are Clean and Noise. Clean are the images without noise [N,
+	// What an attack begins with and found; nil without one. With Needs.Denoiser there are Clean and
+	// Noise, too. Clean are the images without noise [N,
 	// H, W, C], Noise is that of the rows [Noises·N, H, W, C], and Gamma the perturbations of the
 	// images, [N, H, W, C], or with Needs.Shaken the noises in the place of Noise.
 	Clean, Noise, Gamma *Node

@@ -32,7 +32,7 @@ func init() {
 	Register("images mixed with attacked ones (Jeong et al. 2021)", smoothMix{Noises: 2, Steps: 4, Alpha: 0.5, Eta: 5,
 		WarmUp: 10})
 
-	Register("a denoiser in front of a network that stays as it is (Salman et al. 2020)", Denoise{Channels: 16,
+	Register("a denoiser in front of a network that stays as it is (Salman et al. 2020)", denoise{Channels: 16,
 		Labels: 1, Squares: 100})
 
 	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.

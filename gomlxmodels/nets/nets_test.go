@@ -422,7 +422,7 @@ func TestDenoiser(t *testing.T) {
 			}
 			n.values = append(n.values, values)
 		}
-		return call[float64](t, open(t, "go"), n, images, func(images *Node, lookup Lookup, _ []*Node) []*Node {
+		return call[float64](t, engines.Backend(t, "go"), n, images, func(images *Node, lookup Lookup, _ []*Node) []*Node {
 			return []*Node{n.Forward(images, lookup)}
 		})[0]
 	}
@@ -430,7 +430,7 @@ func TestDenoiser(t *testing.T) {
 		t.Errorf("logits %v, without a denoiser %v", with, without)
 	}
 	// 1×1 pixels of 4 channels become 2×2 of 1: row by row.
-	exec := MustNewExec(open(t, "go").Backend, unfolded)
+	exec := MustNewExec(engines.Backend(t, "go").Backend, unfolded)
 	defer exec.Finalize()
 	out := exec.MustCall(tensors.FromFlatDataAndDimensions([]float64{1, 2, 3, 4, 5, 6, 7, 8}, 1, 1, 2, 4))[0]
 	if got := tensors.MustCopyFlatData[float64](out); !slices.Equal(got, []float64{1, 2, 5, 6, 3, 4, 7, 8}) {

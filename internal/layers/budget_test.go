@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     130_135,
+	"Go lines without tests":     130_935,
 	"Go lines above 120 columns": 90,
-	"public names":               1_103,
+	"public names":               1_111,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
-	"words of CHANGELOG.md":      630,
+	"words of CHANGELOG.md":      640,
 	"words of environment.md":    900,
 	"words of docs/results.md":   3_500,
-	"words of the pages in docs": 29_300,
+	"words of the pages in docs": 29_830,
 }
 
 func TestBudget(t *testing.T) {

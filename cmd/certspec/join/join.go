@@ -46,10 +46,10 @@ With --diffusion, the denoiser is a diffusion model: the schedule gives the scal
 		f.Float64Var(&o.denoiser.Sigma, "sigma", 0,
 			"standard deviation of the denoiser's noise, 1 = full range (default that of its training)")
 		cli.Choice(f, &o.schedule, "diffusion", "none", "schedule of a diffusion model: none, linear or cosine", "none",
-			onnx.Linear, onnx.Cosine)
+			"linear", "cosine")
 		f.IntVar(&o.denoiser.Steps, "steps", 1000, "steps of the schedule")
-		cli.Choice(f, &o.denoiser.Predicts, "predicts", onnx.Noise, "what a diffusion model gives: epsilon (the noise), "+
-			"sample (the image) or v", onnx.Noise, onnx.Image, onnx.Velocity)
+		cli.Choice(f, &o.denoiser.Predicts, "predicts", "epsilon", "what a diffusion model gives: epsilon (the noise), "+
+			"sample (the image) or v", "epsilon", "sample", "v")
 		f.BoolVar(&o.denoiser.Rescaled, "rescaled-steps", false, "a diffusion model gets 1000·t/steps, not t")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write") })
