@@ -26,7 +26,7 @@ type Bounds struct {
 //	                     are too high and may even exclude the error of the samples
 //	debiased ECE         on the scale of its square, less the bootstrap bias of the squared error
 //
-// SmoothECE, MCE and ClasswiseECE have none: see docs/calibration-errors.md. For errors over bins, the population's
+// SmoothECE, MCE and ClasswiseECE have none: see docs/calibration.md. For errors over bins, the population's
 // value is that over the same bins, or over bins that cut the population's confidences alike.
 //
 // Errors: those of CheckConfidences; options out of range, as *InputError; that of ctx.
