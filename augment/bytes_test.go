@@ -192,7 +192,7 @@ func TestCropAndFlip(t *testing.T) {
 	const n, pad = 20_000, 2
 	for view := range uint64(n) {
 		at := Address{View: view}
-		out := mustApply(t, Chain{Crop{Pad: pad}, Flip{}}, im, at)
+		out := mustApply(t, Chain{crop{Pad: pad}, Flip{}}, im, at)
 		s := NewStream(at)
 		down, right, flip := s.IntN(2*pad+1)-pad, s.IntN(2*pad+1)-pad, s.IntN(2) == 1
 		places[fmt.Sprint(down, right)]++
@@ -229,7 +229,7 @@ func TestCropAndFlip(t *testing.T) {
 
 func TestQuantize(t *testing.T) {
 	im := Image{pixel.Shape{Height: 1, Width: 7, Channels: 1}, []float32{-3, 0.49 / 255, 0.51 / 255, 127.4 / 255, 254.6 / 255, 1, 1e30}}
-	out := mustApply(t, Quantize{}, im, Address{})
+	out := mustApply(t, quantize{}, im, Address{})
 	got := make([]uint8, 7)
 	ToBytes(got, out.Values)
 	if want := []uint8{0, 0, 1, 127, 255, 255, 255}; !slices.Equal(got, want) {

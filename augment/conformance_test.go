@@ -237,7 +237,7 @@ func TestBadOptions(t *testing.T) {
 			t.Errorf("%q: error %v; expected %q", text, err, says)
 		}
 	}
-	for _, a := range []Augmentation{FourierMix{Chains: -1}, FourierMix{RealMode: "x"}, FourierMix{Phase: []float64{}}, AugMix{Severity: -1}, AugMix{Operations: "x"}, Crop{Pad: -1}} {
+	for _, a := range []Augmentation{FourierMix{Chains: -1}, FourierMix{RealMode: "x"}, FourierMix{Phase: []float64{}}, AugMix{Severity: -1}, AugMix{Operations: "x"}, crop{Pad: -1}} {
 		var bad *OptionError
 		if err := a.Apply(picture(cifar, 1), NewStream(Address{})); !errors.As(err, &bad) {
 			t.Errorf("%+v: error %v; expected one about an option", a, err)

@@ -10,11 +10,11 @@ const defaultPad = 4
 
 // Crop pads the image with zeros on each side and cuts out a window of the image's size. Row and column of the window,
 // drawn in this order, are uniform over all places.
-type Crop struct {
+type crop struct {
 	Pad int // pixels; 0 means 4
 }
 
-func (c Crop) Apply(im Image, random *Stream) error {
+func (c crop) Apply(im Image, random *Stream) error {
 	if err := im.check("crop"); err != nil {
 		return err
 	}
@@ -35,17 +35,17 @@ func (c Crop) Apply(im Image, random *Stream) error {
 	return nil
 }
 
-func (c Crop) check() error {
+func (c crop) check() error {
 	if c.Pad < 0 || c.Pad > 1<<20 {
 		return &OptionError{"crop", fmt.Sprintf("pad is %d", c.Pad), "pixels, 1 to 2²⁰"}
 	}
 	return nil
 }
 
-func (c Crop) String() string { return describe("crop", c.fields(), (&Crop{}).fields()) }
+func (c crop) String() string { return describe("crop", c.fields(), (&crop{}).fields()) }
 
-func (c *Crop) fields() []field {
+func (c *crop) fields() []field {
 	return []field{integer("pad", "pixels of padding on each side", &c.Pad, defaultPad)}
 }
 
-func (c *Crop) value() Augmentation { return *c }
+func (c *crop) value() Augmentation { return *c }

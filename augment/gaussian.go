@@ -14,12 +14,12 @@ const (
 // Gaussian adds independent normal noise of deviation Sigma to a share of the images, and clips these to [0, 1]:
 // Gaussian augmentation as in Kireev, Andriushchenko and Flammarion 2021 (arXiv 2103.02325, half of the images) with
 // the deviation of Diffenderfer et al. 2021. The noise of certification is not clipped; training draws it by its σ.
-type Gaussian struct {
+type gaussian struct {
 	Sigma float64 // deviation, 1 = full range; 0 means 0.1
 	Share float64 // probability of noise, to 1; 0 means 0.5
 }
 
-func (g Gaussian) Apply(im Image, random *Stream) error {
+func (g gaussian) Apply(im Image, random *Stream) error {
 	if err := im.check("gaussian"); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (g Gaussian) Apply(im Image, random *Stream) error {
 	return nil
 }
 
-func (g Gaussian) check() error {
+func (g gaussian) check() error {
 	switch {
 	case !(g.Sigma >= 0) || math.IsInf(g.Sigma, 0):
 		return &OptionError{"gaussian", fmt.Sprintf("sigma is %v", g.Sigma), "a finite deviation above 0"}
@@ -46,13 +46,13 @@ func (g Gaussian) check() error {
 	return nil
 }
 
-func (g Gaussian) String() string { return describe("gaussian", g.fields(), (&Gaussian{}).fields()) }
+func (g gaussian) String() string { return describe("gaussian", g.fields(), (&gaussian{}).fields()) }
 
-func (g *Gaussian) fields() []field {
+func (g *gaussian) fields() []field {
 	return []field{
 		decimal("sigma", "deviation of the noise, 1 = full range", &g.Sigma, defaultSigma),
 		decimal("share", "probability that an image gets noise", &g.Share, defaultShare),
 	}
 }
 
-func (g *Gaussian) value() Augmentation { return *g }
+func (g *gaussian) value() Augmentation { return *g }

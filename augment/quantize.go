@@ -2,9 +2,9 @@ package augment
 
 // Quantize clips values to [0, 1] and rounds them to the nearest byte over 255, halves up. It
 // draws nothing.
-type Quantize struct{}
+type quantize struct{}
 
-func (Quantize) Apply(im Image, _ *Stream) error {
+func (quantize) Apply(im Image, _ *Stream) error {
 	if err := im.check("quantize"); err != nil {
 		return err
 	}
@@ -14,8 +14,8 @@ func (Quantize) Apply(im Image, _ *Stream) error {
 	return nil
 }
 
-func (Quantize) String() string { return "quantize" }
+func (quantize) String() string { return "quantize" }
 
-func (*Quantize) fields() []field { return nil }
+func (*quantize) fields() []field { return nil }
 
-func (q *Quantize) value() Augmentation { return *q }
+func (q *quantize) value() Augmentation { return *q }

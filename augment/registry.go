@@ -20,10 +20,10 @@ var registry = []entry{
 	{"autoaugment", "one of 25 pairs of operations on bytes, the policy found on CIFAR-10 (Cubuk et al. 2019)",
 		func() configurable { return &AutoAugment{} }},
 	{"gaussian", "normal noise on half of the images, clipped to [0, 1] (Kireev et al. 2021)",
-		func() configurable { return &Gaussian{} }},
-	{"crop", "a random window of the image, padded with zeros", func() configurable { return &Crop{} }},
+		func() configurable { return &gaussian{} }},
+	{"crop", "a random window of the image, padded with zeros", func() configurable { return &crop{} }},
 	{"flip", "mirrored left to right with probability one half", func() configurable { return &Flip{} }},
-	{"quantize", "clipped to [0, 1] and rounded to bytes", func() configurable { return &Quantize{} }},
+	{"quantize", "clipped to [0, 1] and rounded to bytes", func() configurable { return &quantize{} }},
 }
 
 // Entry describes an augmentation.

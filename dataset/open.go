@@ -213,7 +213,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 func parseSelection(text string) (Selection, error) {
 	key, value, _ := strings.Cut(text, "=")
 	if key == "only" && value != "" {
-		return Only(strings.Split(value, ":")...), nil
+		return only(strings.Split(value, ":")...), nil
 	}
 	fields := strings.Split(value, ":")
 	numbers := make([]int, len(fields))
@@ -235,7 +235,7 @@ func parseSelection(text string) (Selection, error) {
 		return Range(numbers[0], numbers[1]), nil
 	case key == "random" && len(fields) == 2:
 		seed, err := strconv.ParseUint(fields[1], 10, 64)
-		return Random(numbers[0], seed), err
+		return random(numbers[0], seed), err
 	case key == "split" && len(fields) == 3:
 		fraction, err := strconv.ParseFloat(fields[0], 64)
 		seed, err2 := strconv.ParseUint(fields[1], 10, 64)

@@ -59,7 +59,7 @@ func TestSubsetsOfTheField(t *testing.T) {
 // A choice of classes renumbers labels in its order, leaves the bytes of its images as they are, and goes on with other selections.
 func TestOnly(t *testing.T) {
 	whole := mustLoad(t, numbered(t, 100, 10, func(i int) int { return i % 10 }))
-	im := mustLoad(t, numbered(t, 100, 10, func(i int) int { return i % 10 }).Subset(Only("7", "2"), Count(4)))
+	im := mustLoad(t, numbered(t, 100, 10, func(i int) int { return i % 10 }).Subset(only("7", "2"), Count(4)))
 	if !slices.Equal(im.Classes, []string{"7", "2"}) || im.Len() != 4 || len(im.Warnings) > 0 {
 		t.Fatalf("%v, %d images, %v", im.Classes, im.Len(), im.Warnings)
 	}
@@ -89,9 +89,9 @@ func TestSubsetErrors(t *testing.T) {
 		"range is 5:5":                d.Subset(Range(5, 5)),
 		"range is -1:5":               d.Subset(Range(-1, 5)),
 		"no image is left":            d.Subset(Range(100, 200)),
-		`there is no class "ten"`:     d.Subset(Only("1", "ten")),
-		`"1" stands there twice`:      d.Subset(Only("1", "1")),
-		`there is no class "3"`:       d.Subset(Only("1", "2"), Only("3")),
+		`there is no class "ten"`:     d.Subset(only("1", "ten")),
+		`"1" stands there twice`:      d.Subset(only("1", "1")),
+		`there is no class "3"`:       d.Subset(only("1", "2"), only("3")),
 		"fraction is 1; expected":     first,
 		"fraction is 1; expected a":   rest,
 	} {
@@ -280,7 +280,7 @@ func TestNamesOpenTheSameSubset(t *testing.T) {
 func TestRandomIgnoresLabels(t *testing.T) {
 	ids := func(d *Dataset, n int, seed uint64) []int {
 		t.Helper()
-		images, err := d.Subset(Random(n, seed)).Load(t.Context())
+		images, err := d.Subset(random(n, seed)).Load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +311,7 @@ func TestRandomIgnoresLabels(t *testing.T) {
 	if uneven < 250 { // hypergeometric: 10 of 20 with probability .2
 		t.Errorf("the classes are balanced in %d of 400 samples", 400-uneven)
 	}
-	if _, err := a.Subset(Random(101, 1)).Load(t.Context()); err == nil {
+	if _, err := a.Subset(random(101, 1)).Load(t.Context()); err == nil {
 		t.Error("101 of 100 images")
 	}
 	for name, wanted := range map[string]string{"synthetic/test[random=7:3]": "", "synthetic/test[random=7]": "random=N:SEED", "synthetic/test[random=7:x]": "whole number"} {

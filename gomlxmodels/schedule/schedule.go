@@ -54,10 +54,10 @@ type Schedule interface {
 }
 
 // Cosine goes to zero over the run: base·(1 + cos(π·step/steps))/2 (Loshchilov and Hutter 2017, equation 5).
-type Cosine struct{}
+type cosine struct{}
 
-func (Cosine) Name() string { return "cosine" }
-func (Cosine) Rate(base float64, c Clock) float64 {
+func (cosine) Name() string { return "cosine" }
+func (cosine) Rate(base float64, c Clock) float64 {
 	return base * ((1 + math.Cos(math.Pi*float64(c.Step)/float64(c.Steps))) / 2)
 }
 
@@ -93,13 +93,13 @@ func (s Steps) Rate(base float64, c Clock) float64 {
 }
 
 // Triangular rises linearly from 0 to base at the share Peak of the run, and falls linearly to 0 at its end.
-type Triangular struct {
+type triangular struct {
 	Peak float64 `json:"peak" usage:"share of the run at which the rate is highest, from 0 to 1"`
 }
 
-func (Triangular) Name() string { return "triangular" }
+func (triangular) Name() string { return "triangular" }
 
-func (t Triangular) Check() error {
+func (t triangular) Check() error {
 	if !(t.Peak >= 0 && t.Peak <= 1) {
 		return fmt.Errorf("peak is %v; expected a share from 0 to 1", t.Peak)
 	}
@@ -107,7 +107,7 @@ func (t Triangular) Check() error {
 }
 
 // The middle of a step counts, so that no rate is 0.
-func (t Triangular) Rate(base float64, c Clock) float64 {
+func (t triangular) Rate(base float64, c Clock) float64 {
 	at := (float64(c.Step) + 0.5) / float64(c.Steps)
 	if at < t.Peak {
 		return base * at / t.Peak
@@ -116,18 +116,18 @@ func (t Triangular) Rate(base float64, c Clock) float64 {
 }
 
 // Constant keeps the rate.
-type Constant struct{}
+type constant struct{}
 
-func (Constant) Name() string                       { return "constant" }
-func (Constant) Rate(base float64, _ Clock) float64 { return base }
+func (constant) Name() string                       { return "constant" }
+func (constant) Rate(base float64, _ Clock) float64 { return base }
 
 var registry = choice.Registry[Schedule]{Kind: "schedule", Check: Check}
 
 func init() {
-	Register("to zero over the run along a cosine", Cosine{})
+	Register("to zero over the run along a cosine", cosine{})
 	Register("divided after each milestone", Steps{Divide: 10, By: ByEpoch})
-	Register("up to the rate and down to zero", Triangular{Peak: 0.3})
-	Register("the same rate throughout", Constant{})
+	Register("up to the rate and down to zero", triangular{Peak: 0.3})
+	Register("the same rate throughout", constant{})
 }
 
 // Default is the name of the schedule that New takes for an empty name.

@@ -13,12 +13,12 @@ func TestRates(t *testing.T) {
 		step     int
 		want     float64
 	}{
-		{Cosine{}, 0, 0.2}, {Cosine{}, 40, 0.1}, {Cosine{}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
+		{cosine{}, 0, 0.2}, {cosine{}, 40, 0.1}, {cosine{}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
 		{Steps{Milestones: []int{4, 6}, Divide: 10}, 39, 0.2}, {Steps{Milestones: []int{4, 6}, Divide: 10}, 40, 0.02},
 		{Steps{Milestones: []int{4, 6}, Divide: 5}, 79, 0.008}, {Steps{Milestones: []int{4, 6}, Divide: 5, By: ByStep}, 5, 0.04},
-		{Triangular{Peak: 0.25}, 9, 0.2 * 9.5 / 20}, {Triangular{Peak: 0.25}, 19, 0.2 * 19.5 / 20}, {Triangular{Peak: 0.25}, 20, 0.2 * 59.5 / 60},
-		{Triangular{Peak: 0.25}, 79, 0.2 * 0.5 / 60}, {Triangular{Peak: 0}, 0, 0.2 * 79.5 / 80}, {Triangular{Peak: 1}, 79, 0.2 * 79.5 / 80},
-		{Constant{}, 79, 0.2},
+		{triangular{Peak: 0.25}, 9, 0.2 * 9.5 / 20}, {triangular{Peak: 0.25}, 19, 0.2 * 19.5 / 20}, {triangular{Peak: 0.25}, 20, 0.2 * 59.5 / 60},
+		{triangular{Peak: 0.25}, 79, 0.2 * 0.5 / 60}, {triangular{Peak: 0}, 0, 0.2 * 79.5 / 80}, {triangular{Peak: 1}, 79, 0.2 * 79.5 / 80},
+		{constant{}, 79, 0.2},
 	} {
 		if got := c.schedule.Rate(0.2, clock(c.step)); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("%+v: rate %v at step %d, want %v", c.schedule, got, c.step, c.want)
@@ -71,7 +71,7 @@ func TestBadSettings(t *testing.T) {
 		`counts by "week"`:         Ramp{By: "week"}.Check(),
 		"divide is 0":              Check(Steps{}),
 		"milestones [3 2]":         Check(Steps{Divide: 2, Milestones: []int{3, 2}}),
-		"peak is NaN":              Check(Triangular{Peak: math.NaN()}),
+		"peak is NaN":              Check(triangular{Peak: math.NaN()}),
 		`schedule step: it counts`: Check(Steps{Divide: 2, By: "year"}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -19,7 +19,7 @@ import (
 var budget = map[string]int{
 	"Go lines without tests":     130_935,
 	"Go lines above 120 columns": 90,
-	"public names":               1_111,
+	"public names":               1_102,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      640,
