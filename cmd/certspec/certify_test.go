@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -216,5 +217,43 @@ func TestCertifyWithoutLabels(t *testing.T) {
 	}
 	if text, code := output(t, "predict", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "28x28", "--sigma", "0.25", "--n", "100"); code != 0 || !strings.Contains(text, "unknown") {
 		t.Errorf("exit code %d:\n%s", code, text)
+	}
+}
+
+// The shards of a run share one look at the model; one of another model or noise is not taken.
+func TestSharedLook(t *testing.T) {
+	dir := t.TempDir()
+	look := filepath.Join(dir, "look.json")
+	run := func(model, sigma string, i int) string {
+		cmd, _, stderr := program(t, "certify", "--exec", childModel(model), "--data", "synthetic/test[count=8]",
+			"--sigma", sigma, "--n", "100", "--shard", fmt.Sprint(i, "/8"), "--look", look, "--out", filepath.Join(dir, fmt.Sprint(model, sigma, i)))
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err, stderr)
+		}
+		return stderr.String()
+	}
+	if text := run("means", "0.25", 0); strings.Contains(text, "before") {
+		t.Errorf("the first: %s", text)
+	}
+	made, err := os.ReadFile(look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := run("means", "0.25", 1); !strings.Contains(text, "compared before") {
+		t.Errorf("the second: %s", text)
+	}
+	if text := run("means", "0.5", 2); !strings.Contains(text, "looking again") {
+		t.Errorf("other noise: %s", text)
+	}
+	if now, err := os.ReadFile(look); err != nil || string(now) != string(made) {
+		t.Errorf("%v: the file has become %s", err, now)
+	}
+	if err := os.WriteFile(look, []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cmd, _, stderr := program(t, "certify", "--exec", childModel("means"), "--data", "synthetic/test[count=8]", "--sigma", "1", "--n", "100",
+		"--look", look, "--out", filepath.Join(dir, "other"))
+	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "name another") {
+		t.Errorf("another file: %v, %s", err, stderr)
 	}
 }

@@ -190,7 +190,7 @@ func (o *options) check(cmd *cobra.Command) (err error) {
 // look looks the model over, where the run asks it anything.
 func (o *options) look(cmd *cobra.Command, in *cli.Input, images *dataset.Images) (*preflight.First, error) {
 	if !finished(o.Ledger) {
-		return cli.LookFirst(cmd.Context(), in.Model, images, preflight.UseOf(o.Options))
+		return cli.LookOnce(cmd.Context(), in.Model, images, preflight.UseOf(o.Options), o.shard.look)
 	}
 	preprocessing, err := preflight.Preprocessing(in.Model)
 	return &preflight.First{Preprocessing: preprocessing}, err

@@ -9,12 +9,13 @@ import (
 )
 
 // shardOptions name a part of a run.
-type shardOptions struct{ part, by string }
+type shardOptions struct{ part, by, look string }
 
 func (o *shardOptions) flags(f *cli.Flags) {
 	f.Named(&o.part, "shard", "", "part of the run, i/n with i from 0; auto: from the environment of a Slurm, "+
-		"Kubernetes or Grid Engine job; auto/n: of n parts, whatever it says of their number",
+		"Kubernetes, Grid Engine, HyperQueue or PBS job; auto/n: of n parts, whatever it says of their number",
 		func() []string { return []string{"auto", "auto/"} })
+	f.Text(&o.look, "look", "file of the look at the model, which all shards share: the first makes it")
 	cli.Choice(f, &o.by, "shard-by", ledger.ShardImages,
 		"what is split: images, or blocks of each image (of the rule fixed)", ledger.ShardImages, ledger.ShardBlocks)
 }

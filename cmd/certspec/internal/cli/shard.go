@@ -37,6 +37,9 @@ var schedulers = []struct{ name, id, first, last, step, count string }{
 		"SLURM_ARRAY_TASK_COUNT"},
 	{"Kubernetes", "JOB_COMPLETION_INDEX", "", "", "", "JOB_COMPLETIONS"},
 	{"Grid Engine", "SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE", ""},
+	{"HyperQueue", "HQ_TASK_ID", "", "", "", ""},
+	{"PBS", "PBS_ARRAY_INDEX", "", "", "", ""},
+	{"Torque", "PBS_ARRAYID", "", "", "", ""},
 }
 
 // shardOfJob reads the place in an array job; count is what the user says of the number of members, or 0. Nothing
@@ -53,10 +56,18 @@ func shardOfJob(env func(string) (string, bool), count int) (index, of int, err 
 		}
 	}
 	if at < 0 {
-		return 0, 0, Usagef("--shard auto: expected %s, %s or %s in the environment: is this a member of an array job?",
-			schedulers[0].id, schedulers[1].id, schedulers[2].id)
+		var ids []string
+		for _, s := range schedulers {
+			ids = append(ids, s.id)
+		}
+		return 0, 0, Usagef("--shard auto: expected one of %s in the environment: is this a member of an array job?",
+			strings.Join(ids, ", "))
 	}
 	s := schedulers[at]
+	if s.last == "" && s.count == "" && count == 0 {
+		return 0, 0, Usagef("--shard auto: %s does not say how many tasks there are; expected --shard auto/n, with "+
+			"tasks numbered from 0", s.name)
+	}
 	number := func(name string, otherwise int) int {
 		text, ok := env(name)
 		if name == "" || !ok {

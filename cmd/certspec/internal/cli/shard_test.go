@@ -43,6 +43,14 @@ func TestShardOfAJob(t *testing.T) {
 		{"auto", "SGE_TASK_ID=8 SGE_TASK_FIRST=1 SGE_TASK_LAST=9 SGE_TASK_STEPSIZE=2", rs.Shard{}, "do not fit"},
 		{"auto", "SGE_TASK_ID=8 SGE_TASK_FIRST=1", rs.Shard{}, "not SGE_TASK_LAST"},
 		{"auto", "SGE_TASK_ID=1 SGE_TASK_FIRST=1 SGE_TASK_LAST=9 SGE_TASK_STEPSIZE=0", rs.Shard{}, "at least 1"},
+		{"auto/1000", "HQ_TASK_ID=0 HQ_JOB_ID=3", rs.Shard{Index: 0, Count: 1000}, ""},
+		{"auto/1000", "HQ_TASK_ID=999", rs.Shard{Index: 999, Count: 1000}, ""},
+		{"auto/1000", "HQ_TASK_ID=1000", rs.Shard{}, "do not fit"},
+		{"auto", "HQ_TASK_ID=7", rs.Shard{}, "auto/n"},
+		{"auto/9", "PBS_ARRAY_INDEX=8", rs.Shard{Index: 8, Count: 9}, ""},
+		{"auto/9", "PBS_ARRAYID=2", rs.Shard{Index: 2, Count: 9}, ""},
+		{"auto", "PBS_ARRAY_INDEX=8", rs.Shard{}, "PBS does not say"},
+		{"auto/9", "HQ_TASK_ID=1 SLURM_ARRAY_TASK_ID=1", rs.Shard{}, "both"},
 		{"auto", "SGE_TASK_ID=1 JOB_COMPLETION_INDEX=0", rs.Shard{}, "both"},
 	} {
 		env := func(name string) (string, bool) {
