@@ -40,45 +40,53 @@ func Pilot(ctx context.Context, model classifier.Classifier, data *dataset.Datas
 // What such a run is planned for must draw other noise: a bound does not hold on the samples that chose its n. The
 // seed that is returned is derived from the earlier ledger, and is none that a run derives for itself.
 func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err error) {
-	l, err := ledger.Read(path)
+	scan, err := ledger.Scan(path)
 	if err != nil {
 		return nil, ledger.Header{}, 0, err
 	}
-	if s := l.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
-		return nil, l.Header, 0, fmt.Errorf("preflight: ledger %s is a shard by blocks; merge it with the others first",
+	defer scan.Close()
+	header = scan.Header()
+	if s := header.Shard; s != nil && s.By == ledger.ShardBlocks {
+		return nil, header, 0, fmt.Errorf("preflight: ledger %s is a shard by blocks; merge it with the others first",
 			path)
 	}
-	e = &Evidence{Images: l.Header.Data.Images}
+	e = &Evidence{Images: header.Data.Images}
 	hash := sha256.New()
-	fmt.Fprintf(hash, "certspec plan\n%d\n", l.Header.Seed)
-	var class int32
-	for i, look := range l.Looks {
-		fmt.Fprintln(hash, look.Image, look.From, look.To, look.Misses, look.Counts)
-		if i == 0 || l.Looks[i-1].Image != look.Image {
-			votes := 0
+	fmt.Fprintf(hash, "certspec plan\n%d\n", header.Seed)
+	for looks, err := range scan.Images() {
+		if err != nil {
+			return nil, header, 0, err
+		}
+		class, votes := int32(classifier.Miss), 0
+		for i, look := range looks {
+			fmt.Fprintln(hash, look.Image, look.From, look.To, look.Misses, look.Counts)
+			if i == 0 {
+				for _, c := range look.Counts {
+					if c.N > votes {
+						class, votes = c.Class, c.N
+					}
+				}
+				e.Votes = append(e.Votes, Votes{Wrong: look.Label >= 0 && int(class) != look.Label})
+				continue
+			}
+			v := &e.Votes[len(e.Votes)-1]
+			v.Samples += (look.To - look.From) * header.Block
 			for _, c := range look.Counts {
-				if c.N > votes {
-					class, votes = c.Class, c.N
+				if c.Class == class {
+					v.Hits += c.N
 				}
 			}
-			e.Votes = append(e.Votes, Votes{Wrong: look.Label >= 0 && int(class) != look.Label})
-			if votes == 0 {
-				class = classifier.Miss
-			}
-			continue
 		}
-		v := &e.Votes[len(e.Votes)-1]
-		v.Samples += (look.To - look.From) * l.Header.Block
-		for _, c := range look.Counts {
-			if c.Class == class {
-				v.Hits += c.N
-			}
+	}
+	for _, err := range scan.All() { // what is behind the looks is to hold, too
+		if err != nil {
+			return nil, header, 0, err
 		}
 	}
 	if len(e.Votes) == 0 {
-		return nil, l.Header, 0, fmt.Errorf("preflight: ledger %s has no image yet", path)
+		return nil, header, 0, fmt.Errorf("preflight: ledger %s has no image yet", path)
 	}
-	return e, l.Header, binary.BigEndian.Uint64(hash.Sum(nil)), nil
+	return e, header, binary.BigEndian.Uint64(hash.Sum(nil)), nil
 }
 
 // Rules forecasts a run under each rule. A rule's own settings (Tolerance, Radii and the like) go to the rules that

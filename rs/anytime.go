@@ -33,6 +33,7 @@ type anytimeRun struct {
 
 	seen   []spreadImage // that have begun, in the order of the data
 	rows   Rows
+	digest string
 	used   int // noise samples
 	before int // of earlier calls
 	spread *rule.Spread
@@ -95,7 +96,7 @@ func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header le
 		stopped = err
 	}
 	r.report(true)
-	return &Run{Header: r.header, Rows: r.rows}, stopped
+	return &Run{Header: r.header, Rows: r.rows, Digest: r.digest}, stopped
 }
 
 // end asks again what the look asked: of a run that was stopped, too, since its ledger is closed.
@@ -366,7 +367,9 @@ func (r *anytimeRun) save() error {
 		if !r.begun() || r.contradicted {
 			return e.Flush()
 		}
-		return e.Finish((&Run{Header: r.header, Rows: r.rows}).claims())
+		err := e.Finish((&Run{Header: r.header, Rows: r.rows}).claims())
+		r.digest = e.Digest()
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("rs: %w", err)

@@ -52,7 +52,7 @@ var savePause = time.Second
 
 // resume takes over what a ledger holds.
 func (c *certification) resume(l *ledger.Ledger) error {
-	trials, err := replay(c.plan, l.Looks)
+	trials, err := replay(c.plan, l)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *certification) certify(ctx context.Context) error {
 		if !byBlocks(c.run.Header) {
 			claims = c.run.claims()
 		}
-		stopped = c.files.finish(claims)
+		c.run.Digest, stopped = c.files.finish(claims)
 	}
 	c.report(true)
 	return stopped

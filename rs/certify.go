@@ -59,12 +59,12 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err := onGrid(images, opt.Noise); err != nil {
 		return nil, err
 	}
-	before, err := openLedger(opt.Ledger)
+	before, err := openBefore(opt.Ledger)
 	if err != nil {
 		return nil, err
 	}
 	known, version := info, ledger.Version
-	if before != nil && before.Claims != nil {
+	if before != nil {
 		version = before.Header.Version
 		if known, err = named(model, info, before.Header); err != nil {
 			return nil, err
@@ -91,8 +91,8 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if opt.Rule == Anytime {
 		return certifyAnytime(ctx, opt, plan, header, blocks, images, files)
 	}
-	if l := before; l != nil && l.Claims != nil {
-		return complete(opt, l, header)
+	if before != nil {
+		return complete(opt, before, header)
 	}
 	c := &certification{
 		opt: opt, plan: plan, blocks: blocks, images: images, files: files, grace: grace,
@@ -115,30 +115,33 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 }
 
 // complete is the run of a ledger with claims. An interruption may have left its scores open.
-func complete(opt Options, l *ledger.Ledger, header ledger.Header) (*Run, error) {
-	if err := l.Header.SameRun(opt.Ledger, header); err != nil {
+func complete(opt Options, run *Run, header ledger.Header) (*Run, error) {
+	if err := run.Header.SameRun(opt.Ledger, header); err != nil {
 		return nil, err
 	}
 	if opt.Scores > 0 {
-		if err := finishScores(opt.Ledger, l); err != nil {
+		if err := finishScores(opt.Ledger); err != nil {
 			return nil, fmt.Errorf("rs: %w", err)
 		}
 	}
-	return openRun(opt.Ledger, l)
+	return run, nil
 }
 
-// openLedger reads a ledger that may be there. It returns nil where there is none, and where the file
+// openBefore reads a closed ledger. It returns nil where there is none, where it is not closed, and where the file
 // is none, which is begun anew or refused when it is opened for writing.
-func openLedger(path string) (*ledger.Ledger, error) {
+func openBefore(path string) (*Run, error) {
 	if path == "" {
 		return nil, nil
 	}
-	l, err := ledger.Read(path)
+	run, err := openClosed(path)
 	var format *ledger.FormatError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) {
 		return nil, nil
 	}
-	return l, err
+	if err != nil || run.Digest == "" {
+		return nil, err
+	}
+	return run, nil
 }
 
 // fit checks that the model can take the images.

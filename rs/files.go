@@ -134,15 +134,15 @@ func (f *files) end(ctx context.Context, m classifier.Classifier) error {
 }
 
 // finish closes the ledger with its claims, and the scores.
-func (f *files) finish(claims ledger.Claims) error {
+func (f *files) finish(claims ledger.Claims) (digest string, err error) {
 	if f.writer == nil {
-		return nil
+		return "", nil
 	}
-	err := f.writer.Finish(claims)
+	err = f.writer.Finish(claims)
 	if err == nil && f.scores != nil {
 		err = f.scores.Finish(f.writer.Digest())
 	}
-	return err
+	return f.writer.Digest(), err
 }
 
 // take keeps comparisons, and is an error where they contradict.

@@ -65,8 +65,8 @@ func countsText(l ledger.Look) string {
 // Missing or unfinished shards are an error, unless partial is set: then the output is an unfinished ledger with what
 // there is, from which Certify goes on. Provisional lines of the inputs do not count.
 //
-// The ledgers are read side by side; memory is needed for one row per image. Of the output holds what ledger.Create
-// says. Times beside the ledgers are joined, too.
+// The ledgers are read side by side, however many there are; memory is needed for one row per image, and 32 KB and
+// some counts per ledger. Of the output holds what ledger.Create says. Times beside the ledgers are joined, too.
 func Merge(ctx context.Context, out string, files []string, partial bool) (Merged, error) {
 	m := merger{ctx: ctx, partial: partial, images: map[int]int{}}
 	defer m.close()
@@ -222,6 +222,7 @@ func (m *merger) write(e *ledger.Encoder, w *ledger.ScoresWriter) error {
 			w.Append(l.scores)
 		}
 	}
+	gap := 0 // images behind each other that no source has
 	for p := 0; p < m.header.Data.Images; p++ {
 		if err := m.ctx.Err(); err != nil {
 			return err
@@ -245,8 +246,11 @@ func (m *merger) write(e *ledger.Encoder, w *ledger.ScoresWriter) error {
 		if rest != nil {
 			put(*rest)
 		}
-		if t == nil {
-			p = m.following() - 1
+		if gap++; t != nil {
+			gap = 0
+		}
+		if gap > len(m.sources) { // to ask each source costs as much as the gap so far
+			p, gap = m.following()-1, 0
 		}
 		if w != nil && p%scoresAtOnce == 0 {
 			if err := w.SyncProvisional(nil); err != nil {

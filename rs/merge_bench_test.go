@@ -15,7 +15,7 @@ import (
 
 // syntheticShards writes the shards by images of a run of the staged rule up to n = 100,000 whose model hits with a
 // probability that is spread from ½ to 1.
-func syntheticShards(b *testing.B, shards, images int) []string {
+func syntheticShards(b testing.TB, shards, images int) []string {
 	b.Helper()
 	plan, err := Options{Settings: Settings{Sigma: .25}}.Plan()
 	if err != nil {

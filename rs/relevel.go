@@ -24,10 +24,11 @@ func OpenAt(path string, alpha float64) (*Run, error) {
 	if h.Shard != nil && h.Shard.By == ledger.ShardBlocks {
 		return nil, fmt.Errorf("rs: ledger %s is a shard by blocks: merge the shards first", path)
 	}
-	l, err := ledger.Read(path)
+	scan, err := ledger.Scan(path)
 	if err != nil {
 		return nil, err
 	}
+	defer scan.Close()
 	plan, err := rule.Of(*h)
 	if err != nil {
 		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
@@ -37,7 +38,10 @@ func OpenAt(path string, alpha float64) (*Run, error) {
 	}
 	h.Alpha, h.Rule = alpha, plan.Header()
 	i := 0
-	for looks := range l.Images() {
+	for looks, err := range scan.Images() {
+		if err != nil {
+			return nil, err
+		}
 		if i == len(run.Rows) {
 			break // not decided
 		}

@@ -14,39 +14,81 @@ import (
 type Run struct {
 	Header ledger.Header `json:"header"`
 	Rows   `json:"rows"`
+	Digest string `json:"-"` // of the closed ledger that has it; "": none
 }
 
 // Open reads the run that a ledger records. The rows of a closed ledger are its claims, whose digest
-// is checked; those of an unfinished one are derived from its counts, as far as images are decided.
+// is checked; those of an unfinished one are derived from its counts, as far as images are decided. It keeps no counts.
 func Open(path string) (*Run, error) {
-	l, err := ledger.Read(path)
+	run, err := openClosed(path)
+	if err != nil || run.Digest != "" {
+		return run, err
+	}
+	run.Rows = nil
+	p, err := rule.Of(run.Header)
+	if err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	}
+	scan, err := ledger.Scan(path)
 	if err != nil {
 		return nil, err
 	}
-	return openRun(path, l)
-}
-
-func openRun(path string, l *ledger.Ledger) (*Run, error) {
-	run := &Run{Header: l.Header}
-	if l.Claims != nil {
-		rows, err := claimedRows(l)
+	defer scan.Close()
+	var last *rule.Trial
+	for looks, err := range scan.Images() {
 		if err != nil {
+			return nil, err
+		}
+		if last, err = nextTrial(p, last, looks); err != nil {
 			return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
 		}
-		run.Rows = rows
-		return run, nil
+		if last.Done() && !byBlocks(run.Header) {
+			run.Rows = append(run.Rows, rowOf(last))
+		}
 	}
-	p, err := rule.Of(l.Header)
+	return run, nil
+}
+
+// openClosed reads a ledger once. The rows of one that is not closed have no outcome, and it has no digest.
+func openClosed(path string) (*Run, error) {
+	scan, err := ledger.Scan(path)
 	if err != nil {
-		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		return nil, err
 	}
-	trials, err := replay(p, l.Looks)
-	if err != nil {
-		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	defer scan.Close()
+	run := &Run{Header: scan.Header(), Rows: Rows{}}
+	for looks, err := range scan.Images() {
+		if err != nil {
+			return nil, err
+		}
+		row := Row{Image: looks[0].Image, Label: looks[0].Label}
+		for _, l := range looks {
+			row.Misses += l.Misses
+			row.Passes += (l.To - l.From) * run.Header.Block
+		}
+		run.Rows = append(run.Rows, row)
 	}
-	for _, t := range trials {
-		if t.Done() && !byBlocks(l.Header) {
-			run.Rows = append(run.Rows, rowOf(t))
+	if byBlocks(run.Header) {
+		run.Rows = run.Rows[:0]
+	}
+	i := 0
+	for r, err := range scan.All() {
+		if err != nil {
+			return nil, err
+		}
+		switch c := r.Claim; r.Kind {
+		case ledger.ClaimLine:
+			lower, err1 := strconv.ParseFloat(c.Lower, 64)
+			radius, err2 := strconv.ParseFloat(c.Radius, 64)
+			if err1 != nil || err2 != nil || lower > 1 {
+				return nil, fmt.Errorf("rs: ledger %s: claim on image %d: lower bound %s, radius %s", path, c.Image,
+					c.Lower, c.Radius)
+			}
+			o := &run.Rows[i].Outcome
+			o.Class, o.K, o.N, o.Lower, o.Radius = c.Class, c.K, c.N, lower, radius
+			i++
+		case ledger.DigestLine:
+			run.Digest = r.Digest
 		}
 	}
 	return run, nil
@@ -95,49 +137,34 @@ func (r *Run) String() string {
 }
 
 // replay gives the looks of a ledger to trials, one per image, in the order of the file. All but the last are done.
-func replay(p *rule.Plan, looks []ledger.Look) ([]*rule.Trial, error) {
-	var trials []*rule.Trial
-	for _, l := range looks {
-		n := len(trials)
-		if n == 0 || trials[n-1].Image != l.Image {
-			if n > 0 && !trials[n-1].Done() {
-				return nil, fmt.Errorf("image %d is not decided, but image %d follows", trials[n-1].Image, l.Image)
-			}
-			trials = append(trials, p.Trial(l.Image, l.Label))
-			n++
+func replay(p *rule.Plan, l *ledger.Ledger) (trials []*rule.Trial, err error) {
+	var last *rule.Trial
+	for looks := range l.Images() {
+		if last, err = nextTrial(p, last, looks); err != nil {
+			return nil, err
 		}
-		if err := trials[n-1].Add(l); err != nil {
+		trials = append(trials, last)
+	}
+	return trials, nil
+}
+
+// nextTrial is that of an image with these looks, behind the last one, which is nil at the beginning.
+func nextTrial(p *rule.Plan, last *rule.Trial, looks []ledger.Look) (*rule.Trial, error) {
+	if last != nil && !last.Done() {
+		return nil, fmt.Errorf("image %d is not decided, but image %d follows", last.Image, looks[0].Image)
+	}
+	t := p.Trial(looks[0].Image, looks[0].Label)
+	for _, l := range looks {
+		if err := t.Add(l); err != nil {
 			return nil, err
 		}
 	}
-	return trials, nil
+	return t, nil
 }
 
 // rowOf is the row of a trial that is done.
 func rowOf(t *rule.Trial) Row {
 	return Row{Image: t.Image, Label: t.Label, Outcome: t.Outcome}
-}
-
-// claimedRows joins the claims of a closed ledger with the labels, misses and passes of its looks.
-func claimedRows(l *ledger.Ledger) (Rows, error) {
-	rows := make(Rows, len(l.Claims.Images))
-	next := 0
-	for i, c := range l.Claims.Images {
-		lower, err1 := strconv.ParseFloat(c.Lower, 64)
-		radius, err2 := strconv.ParseFloat(c.Radius, 64)
-		if err1 != nil || err2 != nil || lower > 1 {
-			return nil, fmt.Errorf("claim on image %d: lower bound %s, radius %s", c.Image, c.Lower, c.Radius)
-		}
-		row := Row{Image: c.Image, Label: l.Looks[next].Label, Outcome: Outcome{Class: c.Class, K: c.K, N: c.N,
-			Lower: lower, Radius: radius}}
-		for ; next < len(l.Looks) && l.Looks[next].Image == c.Image; next++ {
-			look := &l.Looks[next]
-			row.Misses += look.Misses
-			row.Passes += (look.To - look.From) * l.Header.Block
-		}
-		rows[i] = row
-	}
-	return rows, nil
 }
 
 // claims are the claims of a complete run. The average radius is the exact mean of the claimed radii,

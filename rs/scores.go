@@ -140,7 +140,11 @@ func (t *scoreTally) sum() *ledger.Scores {
 }
 
 // finishScores closes the scores of a closed ledger, which an interruption may have left open.
-func finishScores(path string, l *ledger.Ledger) error {
+func finishScores(path string) error {
+	l, err := ledger.Read(path)
+	if err != nil {
+		return err
+	}
 	w, _, err := ledger.OpenScores(path, l)
 	if err != nil {
 		return err

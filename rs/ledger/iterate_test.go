@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -84,5 +85,51 @@ func TestIterators(t *testing.T) {
 	var format *FormatError
 	if !errors.As(last, &format) {
 		t.Error(last)
+	}
+}
+
+// A scanner gives the looks of images, and then the records behind them, wherever the looks end.
+func TestScannerImages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l")
+	h := header()
+	w, _, err := Open(path, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(image, from, to int) Look {
+		return Look{Image: image, Label: 1, From: from, To: to, Counts: []Count{{1, (to - from) * h.Block}}}
+	}
+	for _, l := range []Look{look(3, 0, 1), look(3, 1, 2), look(5, 0, 1), look(4, 0, 1)} {
+		w.Append(l)
+	}
+	if err := w.SyncProvisional([]Look{look(9, 0, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	s, err := Scan(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var got []int
+	for looks, err := range s.Images() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, looks[0].Image, len(looks)); looks[0].Image == 3 {
+			break
+		}
+	}
+	for looks := range s.Images() {
+		got = append(got, looks[0].Image, len(looks))
+	}
+	for r, err := range s.All() {
+		if err != nil || r.Kind != ProvisionalLine {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		got = append(got, r.Look.Image)
+	}
+	if want := []int{3, 2, 5, 1, 4, 1, 9}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 
 	"github.com/certspec/certspec/internal/journal"
 )
@@ -53,7 +52,8 @@ type Scanner struct {
 	length int64 // bytes up to its end
 	tail   int   // bytes behind the last newline, known at the end
 
-	last   Look // the last one, not a provisional one
+	behind *Record // the one that Next gives next; nil: that of the next line
+	last   Look    // the last one, not a provisional one
 	images []int
 	seen   imageSet
 	kind   Kind // of the last record
@@ -73,7 +73,7 @@ func (h *Header) longestLine() int {
 // Scan opens a ledger and reads its header. A file that is no ledger is a *FormatError, one of a newer program
 // a *VersionError.
 func Scan(path string) (*Scanner, error) {
-	f, err := os.Open(path)
+	f, err := openTurns(path)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -120,6 +120,11 @@ func (s *Scanner) Torn() bool {
 // Next reads the next whole line; io.EOF where there is none. Everything else that is wrong is a *FormatError.
 // What it gives stays valid.
 func (s *Scanner) Next() (Record, error) {
+	if s.behind != nil {
+		r := *s.behind
+		s.behind = nil
+		return r, nil
+	}
 	line, err := s.next()
 	if err != nil {
 		return Record{}, err
@@ -149,7 +154,8 @@ func (s *Scanner) Next() (Record, error) {
 func (s *Scanner) body(line []byte, r *Record) error {
 	var err error
 	if counts := bytes.Count(line, []byte{':'}); cap(s.arena)-len(s.arena) < counts {
-		s.arena = make([]Count, 0, max(1<<12, counts)) // a new chunk: the old one stays with its looks
+		// A new chunk, larger up to 4,096: the old one stays with its looks.
+		s.arena = make([]Count, 0, max(counts, min(1<<12, max(1<<6, 2*cap(s.arena)))))
 	}
 	switch {
 	case len(line) > 0 && line[0] == '~':

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 
 	"github.com/certspec/certspec/internal/journal"
 )
@@ -49,7 +48,7 @@ const longestRecord = 1 << 16
 // another run, or no scores, is a *ScoresError.
 func scanScores(path string, header Header) (*scoresScanner, error) {
 	file := ScoresPath(path)
-	f, err := os.Open(file)
+	f, err := openTurns(file)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}

@@ -58,32 +58,43 @@ func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 func describe(file string) (*Info, error) {
-	l, err := ledger.Read(file)
-	if err != nil {
-		return nil, err
-	}
 	run, err := rs.Open(file)
 	if err != nil {
 		return nil, err
 	}
+	scan, err := ledger.Scan(file)
+	if err != nil {
+		return nil, err
+	}
+	defer scan.Close()
 	i := &Info{
-		File: file, Header: l.Header, Images: run.Images(), Decided: len(run.Rows), Looks: len(l.Looks),
-		Torn: l.Torn, Closed: l.Claims != nil, Digest: l.Digest, RadiusCap: run.RadiusCap(), Abstained: run.Abstained(),
+		File: file, Header: run.Header, Images: run.Images(), Decided: len(run.Rows),
+		Closed: run.Digest != "", Digest: run.Digest, RadiusCap: run.RadiusCap(), Abstained: run.Abstained(),
 	}
 	begun := 0
-	for at, look := range l.Looks {
-		if at == 0 || l.Looks[at-1].Image != look.Image {
-			begun++
+	for looks, err := range scan.Images() {
+		if err != nil {
+			return nil, err
 		}
-		i.Passes += (look.To - look.From) * l.Header.Block
-		i.Misses += look.Misses
+		begun++
+		i.Looks += len(looks)
+		for _, look := range looks {
+			i.Passes += (look.To - look.From) * run.Header.Block
+			i.Misses += look.Misses
+		}
 	}
 	if i.Closed {
 		i.Decided = begun
 	}
-	for _, look := range l.Provisional {
-		i.Provisional += look.To - look.From
+	for r, err := range scan.All() {
+		if err != nil {
+			return nil, err
+		}
+		if r.Kind == ledger.ProvisionalLine {
+			i.Provisional += r.Look.To - r.Look.From
+		}
 	}
+	i.Torn = scan.Torn()
 	if acr := run.ACR(); acr.Images > 0 {
 		i.ACR = &acr.Value
 	}

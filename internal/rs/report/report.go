@@ -76,17 +76,14 @@ type Accuracy struct {
 // out of range, as *rs.OptionError; a ledger of a shard by blocks, which certifies nothing alone;
 // one without a decided image; that of ctx.
 func New(ctx context.Context, path string, o Options) (*Report, error) {
-	l, err := ledger.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	if l.Header.Shard != nil && l.Header.Shard.By == ledger.ShardBlocks {
-		return nil, fmt.Errorf("report: %s is a shard by blocks, which certifies nothing alone: merge the shards "+
-			"first (certspec ledger merge)", path)
-	}
 	run, err := rs.Open(path)
 	if err != nil {
 		return nil, err
+	}
+	h := run.Header
+	if h.Shard != nil && h.Shard.By == ledger.ShardBlocks {
+		return nil, fmt.Errorf("report: %s is a shard by blocks, which certifies nothing alone: merge the shards "+
+			"first (certspec ledger merge)", path)
 	}
 	if len(run.Rows) == 0 {
 		return nil, fmt.Errorf("report: %s: no image is decided yet", path)
@@ -96,8 +93,8 @@ func New(ctx context.Context, path string, o Options) (*Report, error) {
 		radii = run.Radii()
 	}
 	r := &Report{
-		File: path, Digest: l.Digest, Complete: run.Complete() && l.Claims != nil,
-		Images: run.Images(), LedgerAlpha: l.Header.Alpha, Simultaneous: o.Simultaneous,
+		File: path, Digest: run.Digest, Complete: run.Complete() && run.Digest != "",
+		Images: run.Images(), LedgerAlpha: h.Alpha, Simultaneous: o.Simultaneous,
 	}
 	if r.Checks, err = ledger.ReadChecks(path); err != nil {
 		return nil, err
@@ -110,7 +107,7 @@ func New(ctx context.Context, path string, o Options) (*Report, error) {
 		r.Look = &first.Look
 	}
 	if o.Simultaneous {
-		if run, err = rs.OpenAt(path, l.Header.Alpha/float64(max(1, l.Header.Data.Images))); err != nil {
+		if run, err = rs.OpenAt(path, h.Alpha/float64(max(1, h.Data.Images))); err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,59 @@
+package ledger
+
+import (
+	"io"
+	"os"
+	"sync/atomic"
+)
+
+// mostOpen is how many files are open at once by readers of regular files. Further ones open theirs for each read, so
+// that any number of ledgers can be read side by side.
+const mostOpen = 200
+
+var opened atomic.Int64
+
+// turns reads a file that need not be open in between.
+type turns struct {
+	path string
+	file *os.File // nil: opened for each read
+	at   int64
+}
+
+func openTurns(path string) (*turns, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &turns{path: path, file: file}
+	if info, err := file.Stat(); opened.Add(1) > mostOpen && err == nil && info.Mode().IsRegular() {
+		return t, t.Close()
+	}
+	return t, nil
+}
+
+func (t *turns) Read(p []byte) (n int, err error) {
+	if t.file != nil {
+		return t.file.Read(p)
+	}
+	file, err := os.Open(t.path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	n, err = file.ReadAt(p, t.at)
+	if t.at += int64(n); n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// Close closes the file, where it is open.
+func (t *turns) Close() error {
+	if t.file == nil {
+		return nil
+	}
+	opened.Add(-1)
+	err := t.file.Close()
+	t.file = nil
+	return err
+}
