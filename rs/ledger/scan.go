@@ -287,7 +287,7 @@ func (s *Scanner) next() ([]byte, error) {
 		s.length += int64(len(line))
 		return line[:len(line)-1], nil
 	case err == io.EOF:
-		s.tail = len(line)
+		s.tail = max(s.tail, len(line)) // the end is met again by a further call
 		return nil, io.EOF
 	default:
 		return nil, fmt.Errorf("ledger %s: %w", s.file, err)
