@@ -2,6 +2,7 @@ package layers
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,4 +58,87 @@ func TestExamplesOfOnesOwnAreShort(t *testing.T) {
 			t.Errorf("%s: %d lines, %v; expected fewer than 80", file, n, err)
 		}
 	}
+}
+
+// A link of a document or a notebook leads to a file that is there, and to a heading of it.
+func TestLinksOfTheDocuments(t *testing.T) {
+	link := regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+	checked := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); len(name) > 2 && name[0] == '.' || slices.Contains([]string{"out", "bin", "testdata"}, name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if ext := filepath.Ext(path); ext != ".md" && ext != ".ipynb" {
+			return nil
+		}
+		for _, found := range link.FindAllStringSubmatch(proseOf(t, path), -1) {
+			file, anchor, _ := strings.Cut(found[1], "#")
+			if strings.Contains(file, ":") {
+				continue
+			}
+			checked++
+			target := path
+			if file != "" {
+				target = filepath.Join(filepath.Dir(path), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, found[1])
+			} else if ext := filepath.Ext(target); anchor != "" && (ext == ".md" || ext == ".ipynb") &&
+				!slices.Contains(anchorsOf(t, target), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", path, found[1])
+			}
+		}
+		return nil
+	})
+	if err != nil || checked < 250 {
+		t.Errorf("%d links, %v", checked, err)
+	}
+}
+
+// proseOf is a document, or the Markdown of a notebook, without its blocks of code.
+func proseOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Ext(path) == ".ipynb" {
+		var book struct {
+			Cells []struct {
+				Kind   string `json:"cell_type"`
+				Source []string
+			}
+		}
+		if err := json.Unmarshal(text, &book); err != nil {
+			t.Fatal(path, err)
+		}
+		text = nil
+		for _, cell := range book.Cells {
+			if cell.Kind == "markdown" {
+				text = append(text, strings.Join(cell.Source, "")+"\n\n"...)
+			}
+		}
+	}
+	return regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(string(text), "")
+}
+
+// anchorsOf are the names that GitHub gives to the headings of a document; JupyterLab keeps case and all characters.
+func anchorsOf(t *testing.T, path string) (all []string) {
+	t.Helper()
+	named := regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	gone := regexp.MustCompile(`[^\pL\pN_ -]`)
+	for _, found := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(proseOf(t, path), -1) {
+		name := found[1]
+		if filepath.Ext(path) == ".md" {
+			name = strings.ToLower(gone.ReplaceAllString(named.ReplaceAllString(strings.TrimSpace(name), "$1"), ""))
+		}
+		all = append(all, strings.ReplaceAll(name, " ", "-"))
+	}
+	return all
 }

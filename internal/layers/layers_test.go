@@ -291,31 +291,6 @@ func TestCommandsNameEveryVerb(t *testing.T) {
 	}
 }
 
-func TestLinksOfTheDocuments(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
-	documents, _ := filepath.Glob("../../*.md")
-	more, _ := filepath.Glob("../../docs/*.md")
-	documents = append(documents, more...)
-	if len(documents) == 0 {
-		t.Fatal("no documents")
-	}
-	for _, document := range documents {
-		text, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range link.FindAllSubmatch(text, -1) {
-			target := string(found[1])
-			if strings.Contains(target, "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(document), target)); err != nil {
-				t.Errorf("%s links to %s, which is not there", filepath.Base(document), target)
-			}
-		}
-	}
-}
-
 // A derived seed rules out that seeds were tried, not that settings were: nothing may say more.
 func TestNoOverstatements(t *testing.T) {
 	claims := regexp.MustCompile(`(?i)shopped for|could not be chosen for|leaves no choice|cannot be (picked|tuned|cherry)`)
