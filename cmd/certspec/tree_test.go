@@ -417,3 +417,33 @@ func TestVersion(t *testing.T) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }
+
+// The model that a command works on is its argument, or --model.
+func TestModelsAreArguments(t *testing.T) {
+	// Those with --model that work on something else.
+	others := map[string]bool{"ledger cite": true, "ledger replay": true, "attack": true, "ood smooth": true}
+	found := 0
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), "certspec ")
+		if cmd.Flags().Lookup("model") == nil || others[path] || cmd.HasSubCommands() {
+			return
+		}
+		found++
+		if !strings.Contains(cmd.Use, "MODEL") {
+			t.Errorf("%s has --model, and its usage %q no MODEL", path, cmd.Use)
+			return
+		}
+		if err := cmd.Args(cmd, []string{"net"}); err != nil || cmd.Flags().Lookup("model").Value.String() != "net" {
+			t.Errorf("%s net: %v", path, err)
+		}
+		if err := cmd.Args(cmd, []string{"net"}); err == nil || !strings.Contains(err.Error(), "one model") {
+			t.Errorf("%s net --model net: %v", path, err)
+		}
+		if err := cmd.Args(cmd, []string{"net", "other"}); err == nil {
+			t.Errorf("%s takes two models", path)
+		}
+	})
+	if found < 15 {
+		t.Errorf("%d commands with a model", found)
+	}
+}

@@ -27,7 +27,7 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "adapt --model PATH --method {bn|tent} --data NAME --out PATH [flags]",
+		Use:   "adapt MODEL --method {bn|tent} --data NAME --out PATH [flags]",
 		Short: "Adapt a trained network to other images, without their labels",
 		Long: `Adapt a trained network to images that look unlike those it was trained on, without their labels: by
 new statistics of batch
@@ -35,9 +35,9 @@ normalisation (bn), or by TENT (tent), which also moves its scales and shifts so
 the predictions. The images are seen
 with noise. The adapted network is a model file of its own, a fixed function that can be certified; its card
 names the adaptation.`,
-		Example: "  certspec adapt --model models/resnet20 --method tent --data cifar10/test --corrupt fog " +
+		Example: "  certspec adapt models/resnet20 --method tent --data cifar10/test --corrupt fog " +
 			"--severity 3 --out models/resnet20-fog",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Model(&o.model, "path of the model file")

@@ -31,7 +31,7 @@ type setsOptions struct {
 func setsCommand() *cobra.Command {
 	var o setsOptions
 	cmd := &cobra.Command{
-		Use:   "sets --model PATH --data NAME --sigma S [flags]",
+		Use:   "sets MODEL --data NAME --sigma S [flags]",
 		Short: "Make prediction sets that hold the label within a radius, from one noise sample per image",
 		Long: `Robust conformal prediction sets: a threshold on 1 − score from calibration images, at a level that
 is raised so far that the
@@ -45,13 +45,13 @@ noise is drawn anew in every call, and --seed, which anybody may know, is for re
 certspec attack --save, its images
 are tested, as they are and attacked, and all others may calibrate. With too few calibration images for a
 radius every set has all classes.`,
-		Example: "  certspec calib sets --model models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 " +
+		Example: "  certspec calib sets models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 " +
 			"--radii 0,0.125,0.25,0.5\n" +
 			"  certspec attack out/fmnist.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii " +
 			"0.125,0.25,0.5 --save out/attacked.json\n" +
-			"  certspec calib sets --model models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 --attacked " +
+			"  certspec calib sets models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 --attacked " +
 			"out/attacked.json",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 
 	o.input.Flags(cmd)

@@ -57,7 +57,7 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "certify {--model PATH | --exec COMMAND} --data NAME --sigma S --out LEDGER [flags]",
+		Use:   "certify {MODEL | --exec COMMAND} --data NAME --sigma S --out LEDGER [flags]",
 		Short: "Certify images by randomized smoothing",
 		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
 often to noise samples of it, and an ℓ2 radius within which that class cannot change, which is
@@ -69,15 +69,15 @@ sample is kept instead: certspec ood smooth bounds from it how sure the smoothed
 
 With --rule anytime, the ledger is closed whenever the run stops, by Ctrl-C too; a larger --budget goes on.
 certspec sweep certifies under many corruptions.`,
-		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
+		Example: "  certspec certify models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
 			"--n 10000 --out out/fmnist-s025.ledger\n" +
 			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 " +
 			"--out out/mine.ledger\n" +
-			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 " +
+			"  certspec certify models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 " +
 			"--sigma 0.25 --out out/fog-3.ledger\n" +
-			"  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
+			"  certspec certify models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
 			"--rule anytime --budget 5e6 --out out/any.ledger",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 
 	o.input.CorruptFlags(cmd)

@@ -41,7 +41,7 @@ type Result struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "evaluate {--model PATH | --exec COMMAND} --data NAME [flags]",
+		Use:   "evaluate {MODEL | --exec COMMAND} --data NAME [flags]",
 		Short: "Measure the plain accuracy of a model on images and their corruptions",
 		Long: `The accuracy of a model, not smoothed, on a set of labelled images and, with --corrupt, under
 corruptions: the mean over severities, written as
@@ -50,11 +50,11 @@ which "certspec lines fit --in" reads: several models with the
 same --out share it. --predictions keeps the class of every image, FOLDER/clean/MODEL.npy and
 FOLDER/fog/3/MODEL.npy with a card and labels.npy, for
 "certspec lines agree".`,
-		Example: "  certspec evaluate --model m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ " +
+		Example: "  certspec evaluate m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ " +
 			"--out acc.csv\n" +
-			"  certspec evaluate --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count " +
+			"  certspec evaluate notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count " +
 			"500 --corrupt fog,snow --severity 3 --label group=smoothed --out acc.csv",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {

@@ -26,7 +26,7 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "export --model PATH --out FILE",
+		Use:   "export MODEL --out FILE",
 		Short: "Write a trained network for other programs: ONNX, safetensors, npz",
 		Long: `Write a trained network as an ONNX file, for every program that reads that format, or its
 weights alone in PyTorch's names and layouts, as a safetensors or npz file.
@@ -37,9 +37,9 @@ recipe and digests stands in the file's metadata.
 
 Weights have the names of the common public CIFAR residual networks (conv1, layer1.0.conv1,
 layer2.0.downsample.0, fc). The input layer has no weights: it is to be put before the network.`,
-		Example: "  certspec export --model models/fmnist-cnn-s025 --out fmnist.onnx\n" +
-			"  certspec export --model models/cifar10-resnet20-s025 --out resnet20.safetensors",
-		Args: cli.NoArgs,
+		Example: "  certspec export models/fmnist-cnn-s025 --out fmnist.onnx\n" +
+			"  certspec export models/cifar10-resnet20-s025 --out resnet20.safetensors",
+		Args: cli.OneModel,
 	}
 
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {

@@ -21,7 +21,7 @@ type attackOptions struct {
 func attack() *cobra.Command {
 	var o attackOptions
 	cmd := &cobra.Command{
-		Use:   "attack --model FILE --data NAME --eps E --out FILE",
+		Use:   "attack MODEL --data NAME --eps E --out FILE",
 		Short: "Search for the most confident point in a ball around each image",
 		Long: `Look, around each image of a set, for the point of the ball |z − x| ≤ eps where a network is most
 sure: a lower bound on the
@@ -37,11 +37,11 @@ worst case, where certspec ood bound gives an upper one. The attacks are
 (Bitterwolf, Meinke and Hein 2020, appendix A.) An image's result is the most of all, the image itself
 included, by the
 network in float64; it depends on the image, the mean image, the points given and the seed alone.`,
-		Example: "  certspec ood attack --model net.onnx --data mnist/test[count=1000] --eps 0.1 --points " +
+		Example: "  certspec ood attack net.onnx --data mnist/test[count=1000] --eps 0.1 --points " +
 			"out/net.npy --out out/mnist-adv.ood\n" +
-			"  certspec ood attack --model other.onnx --data mnist/test[count=1000] --eps 0.1 --transfer " +
+			"  certspec ood attack other.onnx --data mnist/test[count=1000] --eps 0.1 --transfer " +
 			"out/net.npy --out out/other-adv.ood",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {

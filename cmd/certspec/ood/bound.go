@@ -29,7 +29,7 @@ type boundOptions struct {
 func bound() *cobra.Command {
 	var o boundOptions
 	cmd := &cobra.Command{
-		Use:   "bound --model FILE --data NAME --eps E --out FILE",
+		Use:   "bound MODEL --data NAME --eps E --out FILE",
 		Short: "Bound the confidence over a ball around each image",
 		Long: `Bound, for each image of a set, how large the confidence of a network (its largest softmax
 probability) can be at any point
@@ -45,10 +45,10 @@ equations 13 and 15). It bounds the confidence by the densities alone, in a ball
 of radius eps·√(d·λ), λ the largest eigenvalue of C⁻¹. The paper prints the largest eigenvalue of C in its
 place, which is no bound; that radius stands beside it. Also printed is the largest eps for which the
 confidence stays below factor/K. These bounds are in float64, and not rounded outwards.`,
-		Example: "  certspec ood bound --model net.onnx --data fashionmnist/test --out out/in.ood\n" +
-			"  certspec ood bound --model net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood\n" +
-			"  certspec ood bound --model models/ccu --data fashionmnist/test[count=1000] --eps 0.3 --method densities",
-		Args: cli.NoArgs,
+		Example: "  certspec ood bound net.onnx --data fashionmnist/test --out out/in.ood\n" +
+			"  certspec ood bound net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood\n" +
+			"  certspec ood bound models/ccu --data fashionmnist/test[count=1000] --eps 0.3 --method densities",
+		Args: cli.OneModel,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {

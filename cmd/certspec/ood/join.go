@@ -31,7 +31,7 @@ type joinedFile struct {
 func join() *cobra.Command {
 	var o joinOptions
 	cmd := &cobra.Command{
-		Use:   "join --model FILE --discriminator FILE --out FILE.onnx",
+		Use:   "join MODEL --discriminator FILE --out FILE.onnx",
 		Short: "Join a discriminator and your classifier into one ONNX file whose bounds hold",
 		Long: `Set a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022), and
 write both as one ONNX file, whose
@@ -45,10 +45,10 @@ the classifier's own. Both take images of one shape. What is known of the images
 (--mean, --layout, … or its card) becomes
 part of the new file, which takes values in [0, 1] and needs no card. --shift is Δ: more of it costs less
 accuracy, and guarantees less.`,
-		Example: "  certspec ood join --model net.onnx --mean 0.49,0.48,0.45 --std 0.25,0.24,0.26 --discriminator " +
+		Example: "  certspec ood join net.onnx --mean 0.49,0.48,0.45 --std 0.25,0.24,0.26 --discriminator " +
 			"models/prood --shift 3 --out joined.onnx\n" +
-			"  certspec ood bound --model joined.onnx --data svhn/test --eps 0.01 --out out/svhn.ood",
-		Args: cli.NoArgs,
+			"  certspec ood bound joined.onnx --data svhn/test --eps 0.01 --out out/svhn.ood",
+		Args: cli.OneModel,
 	}
 	o.network.Flags(cmd)
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {

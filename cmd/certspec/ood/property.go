@@ -22,7 +22,7 @@ type propertyOptions struct {
 func property() *cobra.Command {
 	var o propertyOptions
 	cmd := &cobra.Command{
-		Use:   "property --model FILE --property FILE",
+		Use:   "property MODEL --property FILE",
 		Short: "Decide a property in VNN-LIB's form: holds, violated or unknown",
 		Long: `Decide a property of a network in an ONNX file. The property is a VNN-LIB file: boxes of inputs, and
 conditions
@@ -36,8 +36,8 @@ The exit code is 0 for all three. Inputs and outputs are those of the graph, so 
 conditions on the outputs of a
 last Softmax are on its probabilities. Before anything is decided, the layers that are bounded are compared
 with ONNX Runtime at points of the boxes.`,
-		Example: "  certspec ood property --model net.onnx --property p.vnnlib --json",
-		Args:    cli.NoArgs,
+		Example: "  certspec ood property net.onnx --property p.vnnlib --json",
+		Args:    cli.OneModel,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Model(&o.model, "ONNX file")

@@ -44,7 +44,7 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use: "plan {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER " +
+		Use: "plan {MODEL | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER " +
 			"[flags]",
 		Short: "Compare the stopping rules before a run: noise samples, time and largest radius",
 		Long: `Compare the rules before a run: the noise samples that go through the model, the time that takes, and
@@ -54,10 +54,10 @@ What an image takes depends on how often the model gives its class. That is foun
 noise is never that of a run, or read from the ledger of an earlier run (--from). Whoever chooses
 settings from an earlier ledger must draw new noise, or the bounds do not hold: the plan names a
 seed for it.`,
-		Example: "  certspec plan --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
+		Example: "  certspec plan models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
 			"--radii 0.25,0.5,0.75\n" +
 			"  certspec plan --from notebooks/results/fmnist-cnn-s025.ledger --rate 20000 --n 100000",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 
 	o.input.Flags(cmd)

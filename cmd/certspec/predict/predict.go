@@ -32,15 +32,15 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "predict {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]",
+		Use:   "predict {MODEL | --exec COMMAND} --data NAME --sigma S [flags]",
 		Short: "Classify images by the smoothed classifier, or abstain",
 		Long: `Classify images by the smoothed classifier: the class that the model gives most often to noise
 samples of an image, right with a probability of at least 1 − alpha, or an abstention. It proves no
 radius; see certspec certify.`,
-		Example: "  certspec predict --model models/fmnist-cnn-s025 --data fashionmnist/test --image 0,20 --sigma " +
+		Example: "  certspec predict models/fmnist-cnn-s025 --data fashionmnist/test --image 0,20 --sigma " +
 			"0.25\n" +
-			"  certspec predict --model models/fmnist-cnn-s025 --data folder:pictures --sigma 0.25",
-		Args: cli.NoArgs,
+			"  certspec predict models/fmnist-cnn-s025 --data folder:pictures --sigma 0.25",
+		Args: cli.OneModel,
 	}
 
 	o.input.Flags(cmd)

@@ -39,7 +39,7 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "preflight {--model PATH | --exec COMMAND} --data NAME {--sigma S | --bounds} [flags]",
+		Use:   "preflight {MODEL | --exec COMMAND} --data NAME {--sigma S | --bounds} [flags]",
 		Short: "Check a model before hours of certification",
 		Long: `Check a model before hours of certification: its accuracy without and with noise on a
 hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
@@ -54,10 +54,10 @@ With --bounds it checks the layers instead, before certspec ood bound: whether e
 (the first that cannot is named with its place in the file), what a bound costs, and whether bounds of growing
 radius say anything, at eight images of --data or in uniform noise. A network that was not trained for it
 mostly has bounds of 1 at any radius that matters.`,
-		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma " +
+		Example: "  certspec preflight models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma " +
 			"0.25 --budget 8h\n" +
-			"  certspec preflight --model net.onnx --data mnist/test --bounds",
-		Args: cli.NoArgs,
+			"  certspec preflight net.onnx --data mnist/test --bounds",
+		Args: cli.OneModel,
 	}
 
 	o.input.Flags(cmd)

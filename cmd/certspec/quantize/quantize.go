@@ -55,16 +55,7 @@ differ there from those elsewhere.`,
 			"  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 " +
 			"--exact --out q.intnet\n" +
 			"  certspec certify --model q.onnx --data cifar10-jpeg/test --sigma 0.25 --out q.ledger",
-		Args: func(cmd *cobra.Command, args []string) error {
-			n := len(args)
-			if cmd.Flags().Changed("model") {
-				n++
-			}
-			if n > 1 {
-				return cli.Usagef("%d models; expected one", n)
-			}
-			return nil
-		},
+		Args: cli.OneModel,
 	}
 	o.network.Flags(cmd)
 	o.images.Flags(cmd)
@@ -80,12 +71,7 @@ differ there from those elsewhere.`,
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "sigma", "calibrate", "seed", "exact", "out")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 1 {
-			o.network.Path = args[0]
-		}
-		return o.run(cmd)
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 

@@ -47,7 +47,7 @@ func (o *heatMapOptions) guaranteed() bool {
 func heatMapCommand() *cobra.Command {
 	var o heatMapOptions
 	cmd := &cobra.Command{
-		Use:   "heatmap {--model PATH | --exec COMMAND} --data NAME [--sigma S --ledgers FOLDER] [flags]",
+		Use:   "heatmap {MODEL | --exec COMMAND} --data NAME [--sigma S --ledgers FOLDER] [flags]",
 		Short: "Draw a heat map of a model on images disturbed at one frequency",
 		Long: `The average certified radius (acr), the certified accuracy at a radius (certified) or the error of
 the model without noise (error), over images to
@@ -74,13 +74,13 @@ in the file --in (certspec ood bound with
 every value around the probed
 images, clipped to the range of a pixel. The folder keeps a file for each frequency, as certspec ood bound
 writes them.`,
-		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
+		Example: "  certspec spectral heatmap notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
 			"--skip 50 --sigma 0.25 --n 10000 --ledgers out/map -o acr.png\n" +
 			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data " +
 			"cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15\n" +
 			"  certspec spectral heatmap --metric gauc --in out/in.ood --model notebooks/models/fmnist-good80 " +
 			"--data noise:uniform,28x28x1,n=50 --epsilon 1 --window 14 --ledgers out/bounds -o gauc.png",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 
 	probe := &o.Probe

@@ -47,7 +47,7 @@ type pathOptions struct {
 func pathCommand() *cobra.Command {
 	var o pathOptions
 	cmd := &cobra.Command{
-		Use:   "path {--model PATH | --exec COMMAND} --data NAME [flags]",
+		Use:   "path {MODEL | --exec COMMAND} --data NAME [flags]",
 		Short: "Measure a model along paths between images: high frequency fraction, consistent distance",
 		Long: `What a model does on the way from one image to another (Fridovich-Keil et al. 2022): the mean high
 frequency fraction (HFF) of its class
@@ -60,10 +60,10 @@ released code: of CIFAR-10, 5,000 pairs of all
 10,000 test images, and 200 pairs of each class and of each two classes. Path images are not clipped.
 --normalization cifar10 makes paths in the space in which the published numbers were found; the model gets
 images in [0, 1] in any case.`,
-		Example: "  certspec spectral path --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
+		Example: "  certspec spectral path notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
 			"--normalization cifar10 --pairs 500\n" +
 			"  certspec spectral path --kind pixel --model resnet18.onnx --data cifar10/test --json",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 
 	out := &o.result

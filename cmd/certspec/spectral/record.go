@@ -36,7 +36,7 @@ type recordOptions struct {
 func recordCommand() *cobra.Command {
 	var o recordOptions
 	cmd := &cobra.Command{
-		Use:   "record {--model PATH | --exec COMMAND} --data NAME --out FILE [flags]",
+		Use:   "record {MODEL | --exec COMMAND} --data NAME --out FILE [flags]",
 		Short: "Record all numbers of a model that may predict its accuracy under shift",
 		Long: `Measure a model as RobustNets' models were (Fridovich-Keil et al. 2022): accuracy, with --corrupt
 under corruptions, too; the norm of its Jacobian, with
@@ -51,10 +51,10 @@ from XLA for models of certspec, from the ONNX graph read as layers for other fi
 20), or not at all (--gradients differences): then central differences
 along random directions are marked approximate, and there are no shares.
 Until all is measured, FILE.MODEL.parts keeps what is.`,
-		Example: "  certspec spectral record --model m.onnx --data cifar10-jpeg/test --out records.jsonl\n" +
-			"  certspec spectral record --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test " +
+		Example: "  certspec spectral record m.onnx --data cifar10-jpeg/test --out records.jsonl\n" +
+			"  certspec spectral record notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test " +
 			"--pairs 500 --pixel-pairs 10 --corrupt C --severity 1,3,5 --out records.jsonl",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {

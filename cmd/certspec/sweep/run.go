@@ -32,7 +32,7 @@ type options struct {
 func runCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "run {--model PATH | --exec COMMAND} --data NAME --sigma S --out FOLDER [flags]",
+		Use:   "run {MODEL | --exec COMMAND} --data NAME --sigma S --out FOLDER [flags]",
 		Short: "Certify a data set, clean and under each corruption",
 		Long: `Certify a data set under each of many corruptions and severities, by randomized smoothing as
 certspec certify does, and as it is:
@@ -40,11 +40,11 @@ FOLDER/fog-3.ledger and so on, and FOLDER/clean.ledger. Images are corrupted whe
 of certspec corrupt make.
 
 The same command with more corruptions adds their ledgers. certspec sweep table reads the folder.`,
-		Example: "  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip " +
+		Example: "  certspec sweep run notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip " +
 			"100 --severity 1,3,5 --sigma 0.25 --n 10000 --out out/resnet20-C\n" +
-			"  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 100 " +
+			"  certspec sweep run notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 100 " +
 			"--corrupt Low,pixelate --sigma 0.25 --out out/low",
-		Args: cli.NoArgs,
+		Args: cli.OneModel,
 	}
 
 	o.input.Flags(cmd)

@@ -161,6 +161,19 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// OneModel takes the model that a command works on, as its argument or as --model.
+func OneModel(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case len(args) > 1:
+		return Usagef("%s wants one model, got %q", cmd.CommandPath(), args)
+	case cmd.Flags().Changed("model"):
+		return Usagef("%s wants one model, got %q and --model", cmd.CommandPath(), args[0])
+	}
+	return cmd.Flags().Set("model", args[0])
+}
+
 // OneLedger wants exactly one file.
 func OneLedger(cmd *cobra.Command, files []string) error {
 	if len(files) != 1 {
