@@ -36,9 +36,9 @@ Subjects are the digests of model, data and ledger. Claims that may be false at 
 		cli.Choice(f, &o.Kind, "predicate", attest.TestResult, "type of the predicate: test-result, or eval-result as "+
 			"its draft stands", attest.TestResult, attest.EvalResult)
 		f.Float64Var(&o.Level, "level", 0.001, "probability that some verdict is wrong")
-		f.StringVar(&o.Assurance, "assurance", attest.Assurances()[0],
-			"who stands behind it: "+strings.Join(attest.Assurances(), ", "))
-		f.StringVar(&o.date, "date", "", "time of the evaluation, for eval-result, as in 2026-01-31T12:00:00Z "+
+		f.Named(&o.Assurance, "assurance", attest.Assurances()[0],
+			"who stands behind it: "+strings.Join(attest.Assurances(), ", "), attest.Assurances)
+		f.Text(&o.date, "date", "time of the evaluation, for eval-result, as in 2026-01-31T12:00:00Z "+
 			"(default now)")
 		f.Out(&o.out, "file for the statement (default standard output)")
 	})

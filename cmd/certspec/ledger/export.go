@@ -59,7 +59,7 @@ eval-results is a YAML file for the folder .eval_results of a model on the Hub.`
 		f.Out(&o.out, "file to write (default standard output)")
 		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv, csv, canonical, verona or eval-results", certlog.TSV,
 			certlog.CSV, canonicalFormat, veronaFormat, evalFormat)
-		f.StringVar(&o.benchmark, "benchmark", "", "for eval-results: data set and task on the Hub, as in "+
+		f.Text(&o.benchmark, "benchmark", "for eval-results: data set and task on the Hub, as in "+
 			"user/dataset:task")
 		f.Floats(&o.radii, "radii", []float64{0, 0.25, 0.5}, "for eval-results: radii of the accuracies")
 	})
