@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"sync"
 	"time"
 
@@ -265,7 +264,8 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 	todo := make(chan address)
 	var tallies sync.Mutex
 	var work sync.WaitGroup
-	for range r.opt.Workers + max(1, runtime.GOMAXPROCS(0)/2) { // some draw while others ask
+	crew := r.blocks.crewOf(r.opt)
+	for range min(r.opt.Workers+crew.drawers, crew.buffers) { // some draw while others ask
 		work.Go(func() {
 			buf := r.buffers.Get().(*buffer)
 			defer r.buffers.Put(buf)

@@ -3,7 +3,6 @@ package rs
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -115,8 +114,8 @@ func (c *certification) certify(ctx context.Context) error {
 
 // pump moves blocks from the jobs through noise and model and back.
 func (c *certification) pump(ctx context.Context) error {
-	drawers := min(max(1, runtime.GOMAXPROCS(0)/2), 8)
-	depth := c.opt.Workers + drawers + 2
+	crew := c.blocks.crewOf(c.opt)
+	depth := crew.buffers
 	free := make([]*buffer, depth)
 	for i := range free {
 		free[i] = c.blocks.newBuffer()
@@ -130,7 +129,7 @@ func (c *certification) pump(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.grace, abort) })()
 
 	var drawing, classifying sync.WaitGroup
-	for range drawers {
+	for range crew.drawers {
 		drawing.Go(func() {
 			for t := range toDraw {
 				var grid []int16
@@ -142,7 +141,7 @@ func (c *certification) pump(ctx context.Context) error {
 			}
 		})
 	}
-	for range c.opt.Workers {
+	for range crew.workers {
 		classifying.Go(func() {
 			for t := range toClassify {
 				if t.err == nil {

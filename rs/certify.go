@@ -85,6 +85,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, err
 	}
+	if blocks.crew, err = opt.crew(info, plan.Block()); err != nil {
+		return nil, err
+	}
 	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
 	files := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness}
 	defer files.close()

@@ -85,6 +85,10 @@ type Options struct {
 	Ledger  string // file that records the run and from which it resumes; "": none
 	Workers int    // calls of the model at once; 0: DefaultWorkers. Counts do not depend on it
 
+	// bytes of noise samples in memory at once, beside the model; 0: at most half of what is free.
+	// Counts do not depend on it
+	Memory int64
+
 	// Witness is the first answers of a look before the run. They are asked again before claims are
 	// written, and compared with those of the look when the run began, wherever it goes on; nil:
 	// they are not.
@@ -124,6 +128,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, optionErrorf("Noise: %v", err)
 	}
 	o.Noise = law
+	if o.Memory < 0 {
+		return o, optionErrorf("Memory is %d, want at least 1", o.Memory)
+	}
 	if o.Workers < 0 {
 		return o, optionErrorf("Workers is %d, want at least 1", o.Workers)
 	}

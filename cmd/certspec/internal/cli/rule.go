@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/rs"
@@ -62,6 +66,32 @@ func planFlags(f *Flags, o *rs.Options) {
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
 	f.IntVar(&o.Workers, "workers", 0,
 		"calls of the model at once (default: measured at the start, and remembered beside the ledger)")
+	f.Var((*size)(&o.Memory), "memory", "of noise samples at once, beside the model, as 4GB (default at most half of "+
+		"what is free)")
+}
+
+// size is a number of bytes.
+type size int64
+
+func (s *size) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%gMB", float64(*s)/1e6)
+}
+
+func (s *size) Type() string { return "size" }
+
+func (s *size) Set(text string) error {
+	digits := strings.TrimRight(text, "KMGTiB")
+	unit, known := map[string]float64{"MB": 1e6, "GB": 1e9, "TB": 1e12, "MiB": 1 << 20, "GiB": 1 << 30,
+		"TiB": 1 << 40}[text[len(digits):]]
+	v, err := strconv.ParseFloat(digits, 64)
+	if err != nil || !known || !(v > 0 && v*unit < 1<<60) {
+		return fmt.Errorf("expected a number and a unit, as 500MB or 4GB")
+	}
+	*s = size(v * unit)
+	return nil
 }
 
 // CheckRun checks the flags that RunFlags or PlanFlags added.
