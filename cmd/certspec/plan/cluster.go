@@ -160,7 +160,8 @@ var clusterFiles = template.Must(template.New("").Funcs(template.FuncMap{
 #SBATCH --open-mode=append
 #SBATCH --output=certify-%A_%a.log
 
-exec {{shell .Words}} --shard auto --look '{{.Folder}}/look.json' --out '{{.Folder}}'/shard-$SLURM_ARRAY_TASK_ID.ledger
+exec {{shell (list .Words "--shard" "auto" "--look" (printf "%s/look.json" .Folder))}} \
+  --out {{shell (list nil (printf "%s/shard-" .Folder))}}$SLURM_ARRAY_TASK_ID.ledger
 {{end}}{{define "hyperqueue"}}# hq job submit-file THIS_FILE; the last task merges.
 name = "certify"
 {{range $i := .Tasks}}
