@@ -59,7 +59,7 @@ settings from an earlier ledger must draw new noise, or the bounds do not hold: 
 seed for it.`,
 		Example: "  certspec plan models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
 			"--radii 0.25,0.5,0.75\n" +
-			"  certspec plan --model resnet50.onnx --data 'folder:/data/val[resize=256,crop=224,channels=rgb]' " +
+			"  certspec plan resnet50.onnx --data 'folder:/data/val[resize=256,crop=224,channels=rgb]' " +
 			"--sigma 0.5 --n 100000 --cluster slurm --out certify.sbatch\n" +
 			"  certspec plan --from notebooks/results/fmnist-cnn-s025.ledger --rate 20000 --n 100000",
 		Args: cli.OneModel,
