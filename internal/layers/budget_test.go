@@ -24,8 +24,8 @@ var budget = map[string]int{
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    900,
-	"words of docs/results.md":   3_090,
-	"words of the pages in docs": 26_680,
+	"words of docs/results.md":   3_110,
+	"words of the pages in docs": 26_760,
 }
 
 func TestBudget(t *testing.T) {
