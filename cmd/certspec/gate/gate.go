@@ -50,11 +50,11 @@ The change that is tested is that of the certified counts of two full runs with 
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Sigma)
 		f.Float64Var(&o.Radius, "radius", 0, "certified accuracy at this ℓ2 radius")
-		f.IntVar(&o.MaxSamples, "n", 10_000, "maximum number of noise samples of an image")
-		f.IntVar(&o.Selection, "n0", rs.DefaultSelection, "noise samples that choose the class")
+		f.IntVar(&o.MaxSamples, "n", 1000, "maximum number of noise samples of an image")
+		f.IntVar(&o.Selection, "n0", 20, "noise samples that choose the class")
 		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Noise)
-		f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of a model")
+		f.IntVar(&o.Block, "block", 20, "noise samples in one call of a model")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Float64Var(&o.Drop, "drop", 0.01, "drop of certified accuracy that is allowed")

@@ -58,6 +58,9 @@ type Outcome struct {
 	Samples int     `json:"samples_used"` // noise samples of both networks in this call
 }
 
+// futility is the level at which an image is given up. It costs certificates of both networks alike, and no validity.
+const futility = 0.05
+
 // chunk is the number of images that both networks certify before the test takes them.
 const chunk = 16
 
@@ -97,7 +100,7 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 	digest := sha256.Sum256(text)
 	h.Seed = binary.BigEndian.Uint64(digest[:8]) | 1
 	opt := rs.Options{Settings: rs.Settings{Rule: rs.Betting, Sigma: h.Sigma, Alpha: h.Alpha, MaxSamples: h.MaxSamples,
-		Selection: h.Selection, Block: h.Block, Radii: []float64{h.Radius}}, Noise: h.Noise, Seed: h.Seed}
+		Selection: h.Selection, Block: h.Block, Radii: []float64{h.Radius}, Futility: futility}, Noise: h.Noise, Seed: h.Seed}
 	file, pairs, err := openRecord(o.Record, *h)
 	if err != nil {
 		return out, err
