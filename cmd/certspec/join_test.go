@@ -32,10 +32,10 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, joined := filepath.Join(t.TempDir(), "den.onnx"), filepath.Join(t.TempDir(), "joined.onnx")
-	if text, code := output(t, "export", "--model", trained, "--denoiser", "--out", alone); code != 0 {
+	if text, code := output(t, "export", trained, "--denoiser", "--out", alone); code != 0 {
 		t.Fatalf("exit code %d: %s", code, text)
 	}
-	for _, denoiser := range []string{alone, trained} {
+	for _, denoiser := range []string{"../../notebooks/models/cifar10-denoiser-s025.onnx", alone, trained} {
 		text, code := output(t, "join", denoiser, net, "--out", joined, "--json")
 		var said struct{ Sigma float64 }
 		if err := json.Unmarshal([]byte(text), &said); err != nil || code != 0 || said.Sigma != 0.25 {
@@ -46,7 +46,7 @@ func TestJoin(t *testing.T) {
 		{joined, "0.25", ""}, {joined, "0.5", "its denoiser is made for noise of σ = 0.25, not 0.5"},
 		{trained, "0.5", "its denoiser is made for noise of σ = 0.25, not 0.5"},
 	} {
-		text := said(t, "certify", "--model", c.model, "--data", "synthetic/test[max_index=2]", "--sigma", c.sigma,
+		text := said(t, "certify", c.model, "--data", "synthetic/test[max_index=2]", "--sigma", c.sigma,
 			"--n", "100", "--rule", "fixed", "--engine", map[bool]string{true: "go", false: "auto"}[c.model == trained],
 			"--out", filepath.Join(t.TempDir(), "x.ledger"))
 		if strings.Contains(text, "its denoiser") != (c.want != "") || !strings.Contains(text, c.want) {
