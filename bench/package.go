@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,8 @@ var packageContenders = []struct{ name, words string }{
 	{"onnx", "certspec.certify, the file of export_onnx"},
 	{"plain1000", "plain loop in PyTorch, batch 1000"},
 	{"art", "ART: PyTorchRandomizedSmoothing.certify, batch 1000"},
+	{"ece", "certspec.ece of 10,000 rows"},
+	{"torchmetrics", "torchmetrics: MulticlassCalibrationError of 10,000 rows"},
 	{"device", "fake device: its own time by that of the run"},
 	{"memory", "memory for 10,000 images as float32, by their size"},
 }
@@ -83,9 +86,13 @@ func timePackage(ctx context.Context, s settings, net, images, samples string) e
 	if err != nil {
 		return err
 	}
+	only, err := regexp.Compile(s.only)
+	if err != nil {
+		return err
+	}
 	var list []packaged
 	for _, c := range packageContenders {
-		if s.only != "" && s.only != c.name {
+		if !only.MatchString(c.name) {
 			continue
 		}
 		say("%s", c.words)
@@ -132,7 +139,7 @@ func writePackage(s settings, net, images, samples string, list []packaged) erro
 		if one.Processor > 0 && best > 0 {
 			ratio = one.Processor / best
 		}
-		w.AppendRow(prettytable.Row{one.Contender, number(one.Processor, "%.1f"), number(one.Wall, "%.1f"), number(ratio, "%.2f")})
+		w.AppendRow(prettytable.Row{one.Contender, number(one.Processor, "%.2f"), number(one.Wall, "%.2f"), number(ratio, "%.2f")})
 	}
 	return writeMeasured(s, "package", fmt.Sprintf("%s with random weights, %s images, %s noise samples for each and 100 "+
 		"for its selection, one thread, one run. Processor time is that of all processes, without start and warm-up. The ratio "+

@@ -122,12 +122,29 @@ def memory(images=10_000):
             "ratio": (after[0] - before[0]) / size}
 
 
+def calibration(name, rows=10_000, classes=10):
+    """The expected calibration error of probabilities that one has."""
+    import certspec
+    import torch
+    from torchmetrics.classification import MulticlassCalibrationError
+
+    random = np.random.default_rng(1)
+    probabilities = random.dirichlet(np.ones(classes), rows)
+    labels = random.integers(0, classes, rows)
+    if name == "ece":
+        return lambda n: certspec.ece(probabilities[:n], labels[:n])
+    metric = MulticlassCalibrationError(classes, n_bins=15)
+    both = torch.from_numpy(probabilities), torch.from_numpy(labels)
+    return lambda n: metric(both[0][:n], both[1][:n]).item()
+
+
 def main():
     name, net, images, samples = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     if name in ("device", "memory"):
         found = device() if name == "device" else memory()
     else:
-        run = contender(name, net, images, samples)
+        metric = name in ("ece", "torchmetrics")
+        run = calibration(name) if metric else contender(name, net, images, samples)
         run(100)
         begun, clock = spent(), time.perf_counter()
         run(samples)
