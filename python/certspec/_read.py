@@ -89,7 +89,7 @@ class Log:
         self.path = os.fspath(path)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({os.path.relpath(self.path)!r})"
+        return f"{type(self).__name__}({os.path.basename(self.path)!r})"
 
     def _repr_html_(self) -> str:
         found = self._json(["ledger", "metrics"])
@@ -208,7 +208,7 @@ class Sweep(Dict[str, Ledger]):
     def table(self) -> Table[MeanRadius]:
         """Average certified radius by corruption, by group and over all, with 95 % intervals."""
         found = json.loads(run(["sweep", "table", self.folder, "--json"]))
-        rows = [*found["corruptions"], *found["groups"], found["macr"]]
+        rows = [*found["corruptions"], *found["groups"], {**found["macr"], "name": "all"}]
         return Table(made(MeanRadius, row) for row in rows)
 
     def _repr_html_(self) -> str:

@@ -23,7 +23,7 @@ class Table(List[Kind]):
         rows: List[Any] = list(self)
         return [row if isinstance(row, dict) else row._asdict() for row in rows]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return text_table(self._dicts())
 
     def _repr_html_(self) -> str:

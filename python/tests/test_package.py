@@ -430,6 +430,57 @@ class Shapes(Folder):
                 certify(images=images, labels=None)
 
 
+class Mistakes(Folder):
+    """What people bring that is not quite right: read as they mean it, or refused with a reason."""
+
+    def pictures(self, *names):
+        for name in names:
+            os.makedirs(f"pictures/{name}", exist_ok=True)
+            with open(f"pictures/{name}/one.png", "wb") as file:
+                file.write(png(COLOURS[len(os.listdir("pictures")) % 3]))
+
+    def test_folders(self):
+        self.pictures("0", "1", "3")
+        run = certspec.certify(lambda x: np.eye(4)[brightest(x).argmax(1)] * 9, "pictures", sigma=0.25, n=200,
+                               rule="fixed", progress=False)
+        self.assertEqual([row["label"] for row in run.rows()], [0, 1, 3])  # names that are numbers are labels
+        self.pictures("__MACOSX", ".ipynb_checkpoints")
+        self.assertEqual(certspec.evaluate(lambda x: np.eye(4)[brightest(x).argmax(1)] * 9, "pictures",
+                                           progress=False)[0].images, 3)
+        with open("pictures/1/two.jpg", "wb") as file:
+            file.write(b"no picture at all")
+        with self.assertRaisesRegex(certspec.CertspecError, "two.jpg"):
+            certspec.evaluate(brightest, "pictures", progress=False)
+        with self.assertRaisesRegex(certspec.CertspecError, "nowhere"):
+            certspec.evaluate(brightest, "nowhere", progress=False)
+
+    def test_models(self):
+        with open("net.onnx", "wb") as file:
+            file.write(b"\x08\x07nothing")
+        with self.assertRaisesRegex(certspec.CertspecError, "net.onnx"):
+            certify("net.onnx")
+        for model, kind, words in (
+                (lambda x: brightest(x)[0], ValueError, "shape"), (lambda x: None, TypeError, "answers"),
+                (lambda x: brightest(x) * np.nan, certspec.CertspecError, "not finite|finite|random|misses"),
+                (lambda x: "cat", TypeError, "answers"), (None, TypeError, "model is a NoneType")):
+            with self.assertRaisesRegex(kind, words):
+                certify(model)
+        with self.assertRaisesRegex(TypeError, "labels"):
+            certspec.certify(brightest, COLOURS, "cats", sigma=0.25)
+        with self.assertRaisesRegex(TypeError, "sigma"):
+            certspec.certify(brightest, COLOURS, LABELS)
+
+    @needs_torch
+    def test_card_with_byte_order_mark(self):
+        torch.manual_seed(1)
+        path = certspec.export_onnx(nn.Sequential(nn.Flatten(), nn.Linear(192, 3)), "net.onnx", shape=(8, 8, 3), std=0.5)
+        with open("net.onnx.json", "rb") as file:
+            card = file.read()
+        with open("net.onnx.json", "wb") as file:
+            file.write(b"\xef\xbb\xbf" + card)
+        self.assertIn("0.5", str(certspec.preflight(path, COLOURS, LABELS, sigma=0.25, progress=False)))
+
+
 class Arguments(Folder):
     def test_options_that_replace_the_call(self):
         for words in (["--sigma", "0.5"], ["--sigma=0.5"], ["--data", "x"], ["--out", "y"], ["-o", "y"],
@@ -791,7 +842,7 @@ class Verbs(Folder):
         self.assertEqual(list(cells), ["clean", "contrast-1"])
         self.assertEqual(cells["contrast-1"].certified_accuracy([0]), [1])
         table = cells.table()
-        self.assertEqual([row.name for row in table], ["contrast", "macr"])
+        self.assertEqual([row.name for row in table], ["contrast", "all"])
         self.assertAlmostEqual(table[0].acr, cells["contrast-1"].acr)
         self.assertIn("<td>contrast</td>", cells._repr_html_())
 
