@@ -59,6 +59,7 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				open: func() (classifier.Classifier, func(), error) { return integerNet(ctx, arch) },
 				work: func(ctx context.Context, model classifier.Classifier) error { return certifyForEver(ctx, model, batch) },
 			}})
+			c.entries = append(c.entries, integerEntries(arch, batch, certifyForEver, classifyForEver)...)
 			w := work{Task: "certify", Net: name, Batch: batch}
 			c.entries = append(c.entries, pythonEntries(python, scripts, w)...)
 			c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})

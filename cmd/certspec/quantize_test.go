@@ -65,7 +65,7 @@ func TestQuantize(t *testing.T) {
 	}
 
 	exact := filepath.Join(dir, "q.intnet")
-	args := []string{model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--exact", "--out", exact}
+	args := []string{model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", exact}
 	if out, err := outputOf(t, "quantize", args...); err != nil || !strings.Contains(out, "layers of integers") || !strings.Contains(out, "of 4 further noise samples") {
 		t.Fatalf("%v, %s", err, out)
 	}

@@ -357,3 +357,17 @@ func (p *vectorProgram) workspace() *workspace {
 	}
 	return w
 }
+
+// Peak does 12 independent products of vectors in registers, so many times, as the kernel has them, and returns the number
+// of multiply-adds: the limit of the processor. It is 0 for the plain kernel.
+func Peak(kernel string, times int) (products float64) {
+	switch kernel {
+	case "vnni":
+		peakVNNI(times)
+		return 12 * 64 * float64(times)
+	case "avx2":
+		peakAVX2(times)
+		return 12 * 16 * float64(times)
+	}
+	return 0
+}

@@ -918,6 +918,11 @@ class Verbs(Folder):
             certspec.quantize(path, "q.onnx", COLOURS, sigma=0.25, class_names=["red", "green", "blue"])
         with self.assertRaisesRegex(TypeError, "expected the path of a file"):
             certspec.quantize(network, "q.onnx", COLOURS, sigma=0.25)
+        deep = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.AvgPool2d(8), nn.Flatten(), nn.Linear(4, 3))
+        deep = certspec.export_onnx(deep, "deep.onnx", shape=(8, 8, 3), mean=0.5)
+        integers = certspec.quantize(deep, "deep.intnet", COLOURS, LABELS, sigma=0.25, progress=False)
+        whole = certify(integers, ledger="integers.ledger")
+        self.assertTrue(certspec.replay(integers, whole, COLOURS, LABELS, progress=False).equal)
         left = certspec.attack(path, run, COLOURS, LABELS, radii=[0.25, 4], steps=2, n=100, progress=False)
         self.assertEqual([(at.radius, at.images) for at in left], [(0.25, 6), (4, 6)])
         with self.assertRaisesRegex(certspec.CertspecError, "none.onnx"):

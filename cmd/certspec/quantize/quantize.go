@@ -67,7 +67,7 @@ differ there from those elsewhere.`,
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write: .onnx, or .intnet with --exact")
-		f.BoolVar(&o.exact, "exact", false, "integers alone, with equal answers on every machine")
+		f.BoolVar(&o.exact, "exact", false, "integers alone, with equal answers on every machine; a file named .intnet is meant so")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "sigma", "calibrate", "seed", "exact", "out")
@@ -79,13 +79,14 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "data", "sigma", "out"); err != nil {
 		return err
 	}
+	o.exact = o.exact || intnet.IsName(o.out)
 	switch {
 	case o.calibrate < 1:
 		return cli.Usagef("--calibrate %d: expected at least 1 image", o.calibrate)
 	case o.exact && !intnet.IsName(o.out):
 		return cli.Usagef("--out %s: expected a name that ends in .intnet, with --exact", o.out)
 	case !o.exact && !strings.HasSuffix(strings.ToLower(o.out), ".onnx"):
-		return cli.Usagef("--out %s: expected a name that ends in .onnx", o.out)
+		return cli.Usagef("--out %s: expected a name that ends in .onnx, or in .intnet for integers alone", o.out)
 	}
 	if _, err := noise.NewGrid(o.sigma); err != nil {
 		return cli.Usage(err)
