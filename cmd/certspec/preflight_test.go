@@ -55,3 +55,37 @@ func guessing(t *testing.T) string {
 	}
 	return path
 }
+
+// A network that is trained is proposed as integers, with the interval of what that costs.
+func TestPreflightIntegers(t *testing.T) {
+	if set, err := dataset.Open("fashionmnist/test"); err != nil {
+		t.Fatal(err)
+	} else if _, err := set.Subset(dataset.Count(10)).Load(t.Context()); err != nil {
+		t.Skipf("needs Fashion-MNIST: %v", err)
+	}
+	args := []string{"--model", "../../notebooks/models/fmnist-cnn-s025", "--data", "fashionmnist/test", "--sigma", "0.25",
+		"--images", "60", "--block", "50", "--n", "1000", "--integers"}
+	out, err := outputOf(t, "preflight", append(args, "--json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Integers struct {
+			Images, Samples int
+			First           bool
+			Radius          struct {
+				A, B     float64
+				Interval struct{ Low, High float64 }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if i := r.Integers; i.Images != 60 || i.Samples != 250 || i.Radius.A < .2 || i.Radius.Interval.Low < -.01 || i.Radius.Interval.High > .01 || i.First != (i.Radius.Interval.Low > -.003) {
+		t.Errorf("%+v", i)
+	}
+	if _, err := outputOf(t, "preflight", "--exec", "true", "--data", "fashionmnist/test", "--sigma", "0.25", "--integers"); err == nil {
+		t.Error("a program has layers")
+	}
+}

@@ -57,6 +57,7 @@ func draw(random *rand.Rand, extreme bool) *Network {
 			}
 			in := values[l.From[0]]
 			most := int(min(32767, (math.MaxInt32-1<<20)/in.top/int64(in.size())))
+			most = min(most, []int{127, 32639, 32767}[random.IntN(3)]) // one byte, two, and what two do not hold
 			for range l.Out {
 				l.Bias = append(l.Bias, int32(between(-1<<20, 1<<20)))
 			}

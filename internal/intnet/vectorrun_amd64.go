@@ -2,6 +2,7 @@ package intnet
 
 import (
 	"runtime"
+	"slices"
 	"unsafe"
 )
 
@@ -33,12 +34,9 @@ func (p *vectorProgram) prepare(i int) vectorLayer {
 		}
 		c := packing{in: in, kernel: [2]int{in.height, in.width}, outputs: l.Out, each: in.channels, outs: l.Out,
 			weight: func(o, y, x, c int) int { return int(l.Weight[((o*in.height+y)*in.width+x)*in.channels+c]) }}
-		if p.vnni {
-			for _, w := range l.Weight {
-				if w > 127*256+127 {
-					return v // no split: as defined
-				}
-			}
+		if most := slices.Max(l.Weight); p.vnni && most > 127*256+127 {
+			return v // as defined: it is no 256·hi + lo
+		} else if p.vnni && (most > 127 || slices.Min(l.Weight) < -128) {
 			v.split, c.outputs, c.outs = true, 2*out.stride, 2*out.stride
 			whole := c.weight
 			c.weight = func(o, y, x, c int) int {

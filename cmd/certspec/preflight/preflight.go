@@ -23,6 +23,7 @@ type Result struct {
 	Identity classifier.Identity `json:"identity"`       // of the model, as in the header of a ledger
 	ONNX     *onnx.Details       `json:"onnx,omitempty"` // of an ONNX file: what was found, given or assumed
 	Prepared cli.Prepared        `json:"prepared"`
+	Integers *Integers           `json:"integers,omitempty"` // with --integers
 }
 
 // options are what the flags ask.
@@ -32,6 +33,7 @@ type options struct {
 	withBounds bool
 	eps        []float64
 	uncompared bool
+	integers   bool
 	json       *bool
 }
 
@@ -49,6 +51,10 @@ the time that the run asked for will take.
 With --budget it names the plan that certifies most in that time. The noise has a seed of its own,
 so nothing that is chosen afterwards costs the certificates anything. The exit code is 1 where a
 check has failed.
+
+With --integers it also makes an integer network (certspec quantize --exact) from noise samples of the images,
+certifies them by both on the same noise, and proposes it where the interval of its loss of mean radius ends
+below 0.003.
 
 With --bounds it checks the layers instead, before certspec ood bound: whether every operator can be bounded
 (the first that cannot is named with its place in the file), what a bound costs, and whether bounds of growing
@@ -80,9 +86,11 @@ mostly has bounds of 1 at any radius that matters.`,
 			"look at the layers, the cost of bounds, and whether they say anything")
 		f.Floats(&o.eps, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "of --bounds: radii to try")
 		f.Uncompared(&o.uncompared)
+		f.BoolVar(&o.integers, "integers", false,
+			"make an integer network of the images looked at, and compare its radii and rate")
 	})
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "model", "data", "sigma", "budget", "bounds")
+	cli.First(cmd, "model", "data", "sigma", "budget", "integers", "bounds")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
@@ -125,6 +133,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	looked := Result{Report: r, Identity: info.Identity}
 	if looked.Prepared, err = cli.HowPrepared(cmd.Context(), d, info.Shape); err != nil {
 		return err
+	}
+	if o.integers && r.Count(preflight.Failure) == 0 {
+		if looked.Integers, err = o.compareIntegers(cmd.Context(), m, d); err != nil {
+			return err
+		}
 	}
 	if file, ok := m.(interface {
 		File() (*onnx.Details, error)
@@ -178,7 +191,11 @@ func (r *Result) print(out io.Writer) error {
 		cli.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma,
 			r.Samples)
 	}
-	cli.Fprintf(w, "rate\t%.0f noise samples/s\n\n", r.Rate)
+	cli.Fprintf(w, "rate\t%.0f noise samples/s\n", r.Rate)
+	if r.Integers != nil {
+		r.Integers.print(w)
+	}
+	cli.Fprintf(w, "\n")
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@ const (
 	bins       = 4096
 	mostWeight = 127   // of bytes
 	gridWeight = 2047  // of pixels
-	lastWeight = 8191  // of the last layer
+	lastWeight = 8191  // of the last layer, where it has fewer than manyInputs
+	manyInputs = 1024  // bytes of so many inputs take weights of a byte, too, at half the products
 	bitsOfSums = 4     // behind the point, where scales allow
 	mostFactor = 16384 // above it the two roundings of a sum show
 	reserve    = 1 << 28
@@ -340,6 +341,9 @@ func (s *step) last(l *intnet.Layer, unit, top float64) (out [2]int32, err error
 		sum = max(sum, row)
 	}
 	step := largest / lastWeight
+	if each >= manyInputs && top <= 255 {
+		step = largest / mostWeight
+	}
 	if most := float64(math.MaxInt32 - reserve - each); sum > 0 {
 		step = max(step, sum*top/most)
 	}
