@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/intnet"
 )
 
@@ -78,7 +79,7 @@ var exactFiles sync.Map // name of an architecture → contents
 func writeExact(ctx context.Context, dir string, a nets.Architecture) (string, error) {
 	exact := filepath.Join(dir, a.Name+".intnet")
 	if data, ok := exactFiles.Load(a.Name); ok {
-		return exact, os.WriteFile(exact, data.([]byte), 0o666)
+		return exact, atomicfile.Write(exact, data.([]byte))
 	}
 	path, err := writeRandom(dir, a)
 	if err != nil {
