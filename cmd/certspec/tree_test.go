@@ -343,8 +343,13 @@ func parses(words []string) error {
 	if err := cmd.ParseFlags(rest); err != nil {
 		return err
 	}
-	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+	args := cmd.Flags().Args()
+	if cmd.HasSubCommands() && len(args) > 0 {
 		return fmt.Errorf("%s has no command %s", cmd.CommandPath(), args[0])
+	}
+	optional := func(arg string) bool { return strings.HasPrefix(arg, "[") }
+	if cmd.Args != nil && len(args) > 0 && !slices.ContainsFunc(args, optional) { // a page may name the verb alone
+		return cmd.Args(cmd, args)
 	}
 	return nil
 }
