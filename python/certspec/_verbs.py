@@ -230,10 +230,8 @@ def _write(module: Any, target: str, sides: Sequence[int]) -> None:
 @shared(ModelOptions)
 def quantize(model: Path, out: Path, images: object, labels: object = None, *, sigma: float,
              **given: Unpack[ModelOptions]) -> str:
-    """Write a network that computes in 8-bit integers, and return its path.
+    """Write a network in 8-bit integers, and return its path: ONNX, or of integers alone (.intnet).
 
-    The name of out decides the form: .onnx, with layers in integers, or .intnet, of integers alone,
-    which is certspec's own, has the same answers on every machine, and is the fastest here.
     model is a model file or an ONNX file, as export_onnx writes one. Noise samples of the images,
     at the sigma that will be certified, give the ranges of values.
     """
