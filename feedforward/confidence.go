@@ -40,11 +40,11 @@ func (n *Network) Differences(ctx context.Context, input Set, method Method, a A
 			pairs = append(pairs, i)
 		}
 	}
-	return u, b.differences(ctx, pairs, u)
+	return u, b.differences(ctx, pairs, func(pair int, v float64) { u[pair] = v })
 }
 
-// differences sets u[k·K+l] for the pairs k·K+l.
-func (b *bounder) differences(ctx context.Context, pairs []int, u []float64) error {
+// differences gives u the bounds of the pairs k·K+l.
+func (b *bounder) differences(ctx context.Context, pairs []int, u func(pair int, bound float64)) error {
 	k := b.n.Outputs()
 	found, err := b.bounds(ctx, len(pairs), func(from, to int) (rows, offsets []float64) {
 		rows = make([]float64, (to-from)*k)
@@ -57,7 +57,7 @@ func (b *bounder) differences(ctx context.Context, pairs []int, u []float64) err
 		return err
 	}
 	for i, pair := range pairs {
-		u[pair] = found[i]
+		u(pair, found[i])
 	}
 	return nil
 }

@@ -110,7 +110,11 @@ func (n *Network) blocks(rows int, f func(from, to int) error) error {
 			products += nd.shape.Size() * l.terms()
 		}
 	}
-	step := max(1, min(blockValues/widest, blockProducts/products))
+	values := blockValues
+	if n.Outputs() > mostDense {
+		values /= 8 // rows of that many outputs are there several times
+	}
+	step := max(1, min(values/widest, blockProducts/products))
 	for from := 0; from < rows; from += step {
 		if err := f(from, min(from+step, rows)); err != nil {
 			return err

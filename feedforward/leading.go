@@ -37,58 +37,161 @@ func (b *bounder) logBounds(ctx context.Context, f []float64, leader int) (upper
 }
 
 // pairs are the differences of K outputs, U_kl at k·K+l: those that are known are by the method, others by intervals.
+// Of many classes the intervals are computed when they are asked for, so that memory grows with K.
 type pairs struct {
 	*bounder
 	k     int
-	u     []float64
+	u     []float64 // nil: of many classes, and found has those that are known
 	known []bool
+	found [2]map[int]map[int]float64 // by k, then l; by l, then k
 	left  int // how many pairs of open classes may still be computed
+
+	// of the intervals: rows of coefficients on size values, by their radii
+	rows, constant, off []float64
+	radius              []float64 // of each row
+	size                int
 }
 
 // mostPairs is for each of the two bounds; up to a hundred classes have no more.
 var mostPairs = 10_000 // a test makes it small
+
+// mostDense is up to how many classes all intervals are in memory.
+var mostDense = 1024 // a test makes it small
 
 // pairs starts from intervals with the last layers merged, in a form whose cost is one distance a
 // pair: with rows g_k of coefficients on a layer's values, of centres c and radii r, U_kl = (g_k −
 // g_l)·c + ‖(g_k − g_l)∘r‖₁ and what the rows' constants and rounding add.
 func (b *bounder) pairs(ctx context.Context) (*pairs, error) {
 	k := b.n.Outputs()
-	p := &pairs{bounder: b, k: k, u: make([]float64, k*k), known: make([]bool, k*k)}
-	rows, constant := make([]float64, 2*k*k), make([]float64, 2*k) // of f_k, and of −f_k
-	for i := range k {
-		rows[i*k+i], rows[(k+i)*k+i] = 1, -1
+	p := &pairs{bounder: b, k: k, constant: make([]float64, 2*k), off: make([]float64, 2*k), radius: make([]float64, k)}
+	step := k
+	if k > mostDense {
+		step = max(1, blockValues/16/k) // rows at once
 	}
-	at, rows := b.n.tail(ctx, b.region, rows, constant, b.a)
-	box := b.region.boxes[at]
-	size := len(box.Lower)
-	c, r, m := make([]float64, size), make([]float64, size), make([]float64, size)
-	box.centre(c, r, m, b.a)
-	off := make([]float64, 2*k) // of rounding
-	for i := range off {
-		off[i] = math.Abs(constant[i])
-		for j, v := range rows[i*size : (i+1)*size] {
-			constant[i] += v * c[j]
-			off[i] += math.Abs(v) * m[j]
-			rows[i*size+j] = v * r[j]
+	for from := 0; from < k; from += step {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
+		p.take(ctx, from, min(from+step, k))
 	}
+	if k > mostDense {
+		p.found = [2]map[int]map[int]float64{{}, {}}
+		return p, nil
+	}
+	p.u, p.known = make([]float64, k*k), make([]bool, k*k)
 	for i := range k {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		p.known[i*k+i] = true
 		for j := range i {
-			radius := distance(rows[i*size:(i+1)*size], rows[j*size:(j+1)*size])
-			for _, pair := range [2][2]int{{i, j}, {j, i}} {
-				u := constant[pair[0]] + constant[k+pair[1]] + radius + 4*host*(off[pair[0]]+off[k+pair[1]])
-				if math.IsNaN(u) {
-					u = math.Inf(1)
-				}
-				p.u[pair[0]*k+pair[1]] = u
-			}
+			p.u[i*k+j], p.u[j*k+i] = p.interval(i, j), p.interval(j, i)
 		}
 	}
 	return p, nil
+}
+
+// take computes the rows of some classes.
+func (p *pairs) take(ctx context.Context, from, to int) {
+	n := to - from
+	rows, constant := make([]float64, 2*n*p.k), make([]float64, 2*n) // of f_k, and of −f_k
+	for i := range n {
+		rows[i*p.k+from+i], rows[(n+i)*p.k+from+i] = 1, -1
+	}
+	at, rows := p.n.tail(ctx, p.region, rows, constant, p.a)
+	box := p.region.boxes[at]
+	p.size = len(box.Lower)
+	c, r, m := make([]float64, p.size), make([]float64, p.size), make([]float64, p.size)
+	box.centre(c, r, m, p.a)
+	if p.rows == nil {
+		p.rows = make([]float64, p.k*p.size)
+	}
+	for i := range 2 * n {
+		class := from + i
+		if i >= n {
+			class += p.k - n
+		}
+		off := math.Abs(constant[i]) // of rounding
+		for j, v := range rows[i*p.size : (i+1)*p.size] {
+			constant[i] += v * c[j]
+			off += math.Abs(v) * m[j]
+			if i < n {
+				p.rows[class*p.size+j] = v * r[j]
+				p.radius[class] += math.Abs(v * r[j])
+			}
+		}
+		p.constant[class], p.off[class] = constant[i], off
+	}
+}
+
+// interval is U of two classes by intervals.
+func (p *pairs) interval(k, l int) float64 {
+	return p.with(k, l, distance(p.rows[k*p.size:(k+1)*p.size], p.rows[l*p.size:(l+1)*p.size]))
+}
+
+// with is U of two classes whose rows are so far apart.
+func (p *pairs) with(k, l int, distance float64) float64 {
+	u := p.constant[k] + p.constant[p.k+l] + distance + 4*host*(p.off[k]+p.off[p.k+l])
+	if math.IsNaN(u) {
+		u = math.Inf(1)
+	}
+	return u
+}
+
+func (p *pairs) isKnown(pair int) bool {
+	if p.u != nil {
+		return p.known[pair]
+	}
+	_, ok := p.found[0][pair/p.k][pair%p.k]
+	return ok || pair/p.k == pair%p.k
+}
+
+// upper is −ln Σ_l exp(−U_kl), and lower −ln Σ_l exp(U_lk).
+func (p *pairs) upper(k int) float64 {
+	minus := p.line(k, 0)
+	for l := range minus {
+		minus[l] = -minus[l]
+	}
+	return -logSumExp(minus, k)
+}
+
+func (p *pairs) lower(k int) float64 {
+	return -logSumExp(p.line(k, 1), k)
+}
+
+// line is U of a class with all, or with column 1 of all with it.
+func (p *pairs) line(class, column int) []float64 {
+	line := make([]float64, p.k)
+	for other := range line {
+		k, l := class, other
+		if column == 1 {
+			k, l = l, k
+		}
+		switch {
+		case p.u != nil:
+			line[other] = p.u[k*p.k+l]
+		case k != l:
+			line[other] = p.interval(k, l)
+		}
+	}
+	for other, u := range p.found[column][class] {
+		line[other] = u
+	}
+	return line
+}
+
+// closed says without distances that upper is at most most: rows are no further apart than both from zero.
+func (p *pairs) closed(k int, most float64) bool {
+	if p.u != nil {
+		return false
+	}
+	minus := make([]float64, p.k)
+	for l := range minus {
+		if l != k {
+			minus[l] = -p.with(k, l, (p.radius[k]+p.radius[l])*(1+1e-12))
+		}
+	}
+	return -logSumExp(minus, k) < most
 }
 
 // distance is Σ|x − y|.
@@ -125,11 +228,22 @@ func (p *pairs) column(class int) []int {
 
 // know computes the pairs that are not known yet.
 func (p *pairs) know(ctx context.Context, which []int) error {
-	which = slices.DeleteFunc(which, func(i int) bool { return p.known[i] })
+	which = slices.DeleteFunc(which, p.isKnown)
+	if p.u == nil {
+		return p.differences(ctx, which, func(pair int, u float64) {
+			k, l := pair/p.k, pair%p.k
+			for column, at := range [2][2]int{{k, l}, {l, k}} {
+				if p.found[column][at[0]] == nil {
+					p.found[column][at[0]] = map[int]float64{}
+				}
+				p.found[column][at[0]][at[1]] = u
+			}
+		})
+	}
 	for _, i := range which {
 		p.known[i] = true
 	}
-	return p.differences(ctx, which, p.u)
+	return p.differences(ctx, which, func(pair int, u float64) { p.u[pair] = u })
 }
 
 // firstPairs are how many pairs of an open class are computed at first; each time that it stays
@@ -144,12 +258,17 @@ func (p *pairs) highest(ctx context.Context, leader int) (float64, error) {
 	if err := p.know(ctx, p.row(leader)); err != nil {
 		return 0, err
 	}
-	most := upperOf(p.u, p.k, leader)
+	most := p.upper(leader)
 	bounds := make([]float64, p.k) // −Inf: not above that of a row that is known
 	var against []int
 	for class := range p.k {
-		bounds[class] = math.Inf(-1)
-		if v := upperOf(p.u, p.k, class); class != leader && v > most {
+		if bounds[class] = math.Inf(-1); class == leader || p.closed(class, most) {
+			continue
+		}
+		if class%64 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		if v := p.upper(class); v > most {
 			bounds[class] = v
 			against = append(against, class*p.k+leader)
 		}
@@ -158,11 +277,10 @@ func (p *pairs) highest(ctx context.Context, leader int) (float64, error) {
 		return 0, err
 	}
 	var open []int
-	// what is not known of a class, and how much of it is computed next
-	rows, sizes := make([][]int, p.k), make([]int, p.k)
+	sizes := make([]int, p.k) // how much of what is not known of a class is computed next
 	for _, pair := range against {
 		open = append(open, pair/p.k)
-		bounds[pair/p.k] = upperOf(p.u, p.k, pair/p.k)
+		bounds[pair/p.k] = p.upper(pair / p.k)
 	}
 	p.left = mostPairs
 	for together := 1; ; together = min(2*together, mostOpen) {
@@ -179,23 +297,23 @@ func (p *pairs) highest(ctx context.Context, leader int) (float64, error) {
 		}
 		var part []int
 		now := open[:min(together, len(open))]
-		for _, class := range now {
-			if rows[class] == nil {
-				rows[class] = slices.DeleteFunc(p.row(class), func(i int) bool { return p.known[i] })
-				slices.SortStableFunc(rows[class], func(a, b int) int { return cmp.Compare(p.u[a], p.u[b]) })
-				sizes[class] = firstPairs
-			}
-			n := min(sizes[class], len(rows[class]), p.left-len(part))
-			part, rows[class] = append(part, rows[class][:n]...), rows[class][n:]
+		last := make([]bool, len(now)) // nothing is left of it then
+		for i, class := range now {
+			row := slices.DeleteFunc(p.row(class), p.isKnown)
+			u := p.line(class, 0)
+			slices.SortStableFunc(row, func(a, b int) int { return cmp.Compare(u[a%p.k], u[b%p.k]) })
+			sizes[class] = max(sizes[class], firstPairs)
+			n := min(sizes[class], len(row), p.left-len(part))
+			part, last[i] = append(part, row[:n]...), n == len(row)
 			sizes[class] *= 2
 		}
 		if err := p.know(ctx, part); err != nil {
 			return 0, err
 		}
 		p.left -= len(part)
-		for _, class := range now {
-			bounds[class] = upperOf(p.u, p.k, class)
-			if len(rows[class]) == 0 {
+		for i, class := range now {
+			bounds[class] = p.upper(class)
+			if last[i] {
 				most = max(most, bounds[class])
 			}
 		}
@@ -207,7 +325,7 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 	if err := p.know(ctx, p.column(leader)); err != nil {
 		return 0, err
 	}
-	best := lowerOf(p.u, p.k, leader)
+	best := p.lower(leader)
 	classes := make([]int, p.k) // those that can prove most first
 	for class := range classes {
 		classes[class] = class
@@ -215,6 +333,10 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 	slices.SortStableFunc(classes, func(a, b int) int { return cmp.Compare(f[b], f[a]) })
 	p.left = mostPairs
 	values := make([]float64, p.k)
+	for l := range values {
+		values[l] = f[l] - f[leader]
+	}
+	all := f[leader] + logSumExp(values, leader) // ln Σ exp(f_l)
 	for _, class := range classes {
 		if class == leader {
 			continue
@@ -222,15 +344,21 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		column := slices.DeleteFunc(p.column(class), func(i int) bool { return p.known[i] })
+		if p.u == nil && f[class]-all <= max(best, -math.Log(float64(p.k))) {
+			break // even with U_lk = f_l − f_k, neither this class nor one behind it proves more
+		}
+		column, beaten := slices.DeleteFunc(p.column(class), p.isKnown), false
 		slices.SortStableFunc(column, func(a, b int) int { return -cmp.Compare(f[a/p.k], f[b/p.k]) })
 		for size := firstPairs; len(column) > 0 && p.left > 0; size *= 2 {
 			for l := range values {
-				if values[l] = f[l] - f[class]; p.known[l*p.k+class] {
+				if values[l] = f[l] - f[class]; p.u != nil && p.known[l*p.k+class] {
 					values[l] = p.u[l*p.k+class]
 				}
 			}
-			if -logSumExp(values, class) <= max(best, -math.Log(float64(p.k))) {
+			for l, u := range p.found[1][class] {
+				values[l] = u
+			}
+			if beaten = -logSumExp(values, class) <= max(best, -math.Log(float64(p.k))); beaten {
 				break
 			}
 			part := column[:min(size, len(column))]
@@ -240,7 +368,9 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 			}
 			p.left -= len(part)
 		}
-		best = max(best, lowerOf(p.u, p.k, class))
+		if !beaten || p.u != nil { // else it proves no more, by all distances
+			best = max(best, p.lower(class))
+		}
 	}
 	return best, nil
 }

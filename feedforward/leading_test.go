@@ -48,6 +48,18 @@ func TestConfidenceOfLeadingPairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		sparse := func() Confidence {
+			defer func(n int) { mostDense = n }(mostDense)
+			mostDense = 1
+			c, err := n.Confidence(t.Context(), x, box, method, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}()
+		if !near(sparse.LogUpper, c.LogUpper, 1e-13) || !near(sparse.LogLower, c.LogLower, 1e-13) {
+			t.Fatalf("%d outputs, %s, %s: as of many classes %+v, want %+v", outputs, method, a, sparse, c)
+		}
 		if upper, lower := LogBounds(u, outputs); !near(c.LogUpper, upper, 1e-13) || !near(c.LogLower, lower, 1e-13) {
 			t.Fatalf("%d outputs, %s, %s: ln Conf in [%v, %v]; by all differences [%v, %v]", outputs, method, a, c.LogLower, c.LogUpper, lower, upper)
 		}
