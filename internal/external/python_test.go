@@ -271,6 +271,8 @@ from nbclient import NotebookClient
 os.environ.update(CERTSPEC_TIER="fast", OMP_NUM_THREADS="1")
 names = sorted(glob.glob(sys.argv[1] + "/python/*.ipynb"))
 assert len(names) == 3, names
+os.mkdir("cells")
+os.chdir("cells")  # ledgers of the pages have the same names
 os.symlink(sys.argv[1], "notebooks")
 for name in names:
     NotebookClient(nbformat.read(name, 4), timeout=300, kernel_name="python3").execute()
@@ -299,11 +301,11 @@ for script in sorted(glob.glob("cells*.py")):
 		do(t, "python", "-c", `
 import certspec, doctest, importlib, pkgutil
 total = 0
-for module in pkgutil.iter_modules(certspec.__path__, "certspec."):
-    result = doctest.testmod(importlib.import_module(module.name), optionflags=doctest.ELLIPSIS)
-    assert result.failed == 0, module.name
+for name in ["certspec", *(module.name for module in pkgutil.iter_modules(certspec.__path__, "certspec."))]:
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0, name
     total += result.attempted
-assert total >= 5, total
+assert total >= 4, total  # the other examples are in python/tests/details.txt
 `)
 	})
 	t.Run("tests", func(t *testing.T) {
