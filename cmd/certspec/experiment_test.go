@@ -147,7 +147,7 @@ func TestExperimentUsage(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d", args, code, cli.ExitUsage)
 		}
 	}
-	if text, code := output(t, "experiment", "list", "tiers", "--add", file); code != 0 || !strings.Contains(text, "mini") || !strings.Contains(text, "T1") {
+	if text, code := output(t, "experiment", "list", "tiers", "--add", file); code != 0 || !strings.Contains(text, "mini") || !strings.Contains(text, "small") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if text, code := output(t, "experiment", "list", "few/bn", "--add", file, "--tier", "mini"); code != 0 || !strings.Contains(text, `"start": "few/g@1"`) {

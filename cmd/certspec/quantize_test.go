@@ -86,8 +86,8 @@ func TestQuantize(t *testing.T) {
 		"at least 1":      {model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "0", "--out", file},
 		"ends in .onnx":   {model, "--data", "synthetic/train", "--sigma", "0.25", "--out", dir + "/q.txt"},
 		"ends in .intnet": {model, "--data", "synthetic/train", "--sigma", "0.25", "--exact", "--out", file},
-		"2 models":        {model, "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},
-		"3 models":        {model, model, model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},
+		"got \"":          {model, "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},
+		"wants one model": {model, model, model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},
 		"expected a":      {model, "--data", "synthetic/train", "--sigma", "-1", "--out", file},
 		"--model is miss": {"--data", "synthetic/train", "--sigma", "0.25", "--out", file},
 	} {

@@ -123,7 +123,7 @@ func papers(cmd *cobra.Command, all []listed) error {
 	if err := print(cmd, known); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s PAPER lists the tables and recipes of a paper;\n"+
+	_, err := cli.Fprintf(cmd.OutOrStdout(), "\n%s PAPER lists the tables and recipes of a paper;\n"+
 		"certspec experiment run TABLE --tier TIER --dry-run says what a table costs on this machine.\n",
 		cmd.CommandPath())
 	return err

@@ -90,7 +90,7 @@ mostly has bounds of 1 at any radius that matters.`,
 			"make an integer network of the images looked at, and compare its radii and rate")
 	})
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "model", "data", "sigma", "budget", "integers", "bounds")
+	cli.First(cmd, "model", "data", "sigma", "budget", "bounds")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }

@@ -70,7 +70,7 @@ differ there from those elsewhere.`,
 		f.BoolVar(&o.exact, "exact", false, "integers alone, with equal answers on every machine; a file named .intnet is meant so")
 	})
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "data", "sigma", "calibrate", "seed", "exact", "out")
+	cli.First(cmd, "data", "sigma", "calibrate", "exact", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
