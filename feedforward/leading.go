@@ -44,7 +44,7 @@ type pairs struct {
 	u     []float64 // nil: of many classes, and found has those that are known
 	known []bool
 	found [2]map[int]map[int]float64 // by k, then l; by l, then k
-	left  int // how many pairs of open classes may still be computed
+	left  int                        // how many pairs of open classes may still be computed
 
 	// of the intervals: rows of coefficients on size values, by their radii
 	rows, constant, off []float64
