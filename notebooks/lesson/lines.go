@@ -98,6 +98,7 @@ func Testbed() lines.Models {
 	models, err := lines.ReadTestbed(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed",
 		"robustness_top1s.csv"))
 	if errors.Is(err, fs.ErrNotExist) {
+		nb.StandIn("Nothing", "the ImageNet testbed", "set CERTSPEC_DATA to a folder with it")
 		return nil
 	}
 	return nb.Must(models, err)

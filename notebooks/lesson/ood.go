@@ -88,7 +88,8 @@ func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Wi
 		nb.Images(caption, shape, rows...))
 }
 
-// Here is the first of some data sets that is on this machine, or nil.
+// Here is the first of some data sets that is on this machine, or nil, and then the page says so: a run without them is
+// not saved.
 func Here(names ...string) *dataset.Dataset {
 	for _, name := range names {
 		d := nb.Must(dataset.Open(name))
@@ -96,6 +97,8 @@ func Here(names ...string) *dataset.Dataset {
 			return d
 		}
 	}
+	set, _, _ := strings.Cut(names[0], "/")
+	nb.StandIn("Nothing", names[0], "certspec dataset fetch "+set)
 	return nil
 }
 
