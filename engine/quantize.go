@@ -21,6 +21,22 @@ import (
 // their seed.
 const unused = math.MaxUint64
 
+// forImages is the grid of the noise, and the network by its layers, which must take images of a shape.
+func (m *Model) forImages(ctx context.Context, s pixel.Shape, sigma float64) (*noise.Grid, *feedforward.Network, error) {
+	grid, err := noise.NewGrid(sigma)
+	if err != nil {
+		return nil, nil, err
+	}
+	network, err := m.comparedIfPossible(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
+		return nil, nil, fmt.Errorf("engine: images of %v for a network that takes %v", s, network.InputShape())
+	}
+	return grid, network, nil
+}
+
 // Quantize writes the network as an ONNX file that computes in integers of 8 bits (package quantize). The ranges of
 // what goes between layers are those that one noise sample of each image takes, at σ on the grid, from noise that
 // no certification draws. The file has the metadata of its source, so that it opens as the source did.
@@ -29,20 +45,13 @@ const unused = math.MaxUint64
 // quantize.Apply; those of writing; that of ctx.
 func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma float64, seed uint64,
 	path string) (*quantize.Record, error) {
-	grid, err := noise.NewGrid(sigma)
-	if err != nil {
-		return nil, err
-	}
-	network, err := m.comparedIfPossible(ctx)
+	grid, network, err := m.forImages(ctx, images.Shape, sigma)
 	if err != nil {
 		return nil, err
 	}
 	graph, card, digest, err := m.Graph()
 	if err != nil {
 		return nil, err
-	}
-	if s := images.Shape; !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
-		return nil, fmt.Errorf("engine: images of %v for a network that takes %v", s, network.InputShape())
 	}
 	ranges := map[string]quantize.Range{}
 	sample, x := make([]int16, images.Shape.Len()), make([]float64, images.Shape.Len())

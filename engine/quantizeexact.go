@@ -30,16 +30,9 @@ import (
 // Errors: those of Quantize; layers that have no form in integers.
 func (m *Model) QuantizeExact(ctx context.Context, images *imageset.Images, sigma float64, seed uint64,
 	path string) (*quantize.ExactRecord, error) {
-	grid, err := noise.NewGrid(sigma)
+	grid, network, err := m.forImages(ctx, images.Shape, sigma)
 	if err != nil {
 		return nil, err
-	}
-	network, err := m.comparedIfPossible(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if s := images.Shape; !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
-		return nil, fmt.Errorf("engine: images of %v for a network that takes %v", s, network.InputShape())
 	}
 	plan, err := quantize.NewPlan(network.Parts())
 	if err != nil {

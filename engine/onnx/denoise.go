@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"encoding/json"
 	"errors"
 
 	"fmt"
@@ -104,34 +103,20 @@ func JoinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, 
 			return nil, err
 		}
 	}
-	joined := &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion),
-		Producer: "certspec", Functions: f.model.Functions}
-	if joined.Opsets, err = operatorSets(f, h); err != nil {
+	joined, err := frame(f, h, "denoised", classes)
+	if err != nil {
 		return nil, err
 	}
 	g := &joined.Graph
-	g.Name = "denoised"
 	s := f.layout.shape
 	sides := []int64{int64(s.Channels), int64(s.Height), int64(s.Width)}
-	batch := onnxfile.Dim{Name: "batch"}
-	if f.layout.batch == 1 || h.layout.batch == 1 {
-		batch = onnxfile.Dim{Size: 1}
-	}
-	dims := []onnxfile.Dim{batch, {Size: sides[0]}, {Size: sides[1]}, {Size: sides[2]}}
-	g.Inputs = []onnxfile.Value{{Name: "image", Type: onnxfile.Float32, Dims: dims}}
-	g.Outputs = []onnxfile.Value{{Name: "logits", Type: onnxfile.Float32,
-		Dims: []onnxfile.Dim{batch, {Size: int64(classes)}}}}
 	if err := d.enter(g, h, timestep, sides); err != nil {
 		return nil, err
 	}
 	result := f.enter(g, "denoised")
 	addNode(g, "Identity", "logits", []string{result})
-	card, err := json.Marshal(Card{Layout: NCHW, ClassNames: f.card.ClassNames})
-	if err != nil {
-		return nil, err
-	}
-	joined.Metadata = []onnxfile.Property{{Key: cardKey, Value: string(card)},
-		{Key: DenoiserKey, Value: strconv.FormatFloat(d.Sigma, 'g', -1, 64)}}
+	joined.Metadata = append(joined.Metadata,
+		onnxfile.Property{Key: DenoiserKey, Value: strconv.FormatFloat(d.Sigma, 'g', -1, 64)})
 	return joined, h.tried(joined)
 }
 

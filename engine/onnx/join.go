@@ -55,27 +55,11 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	if err != nil {
 		return nil, err
 	}
-	joined := &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion),
-		Producer: "certspec", Functions: f.model.Functions}
-	if joined.Opsets, err = operatorSets(f, h); err != nil {
+	joined, err := frame(f, h, "posterior", classes)
+	if err != nil {
 		return nil, err
 	}
 	g := &joined.Graph
-	g.Name = "posterior"
-	s := f.layout.shape
-	batch := onnxfile.Dim{Name: "batch"}
-	if f.layout.batch == 1 || h.layout.batch == 1 {
-		batch = onnxfile.Dim{Size: 1}
-	}
-	dims := func(sides ...int) []onnxfile.Dim {
-		all := []onnxfile.Dim{batch}
-		for _, side := range sides {
-			all = append(all, onnxfile.Dim{Size: int64(side)})
-		}
-		return all
-	}
-	g.Inputs = []onnxfile.Value{{Name: "image", Type: onnxfile.Float32, Dims: dims(s.Channels, s.Height, s.Width)}}
-	g.Outputs = []onnxfile.Value{{Name: "logits", Type: onnxfile.Float32, Dims: dims(classes)}}
 	var results [2]string
 	for i, p := range []*part{f, h} {
 		results[i] = p.enter(g, "image")
@@ -90,12 +74,37 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	odds := addNode(g, "Add", "posterior/h", []string{results[1], constant("posterior/classes",
 		float32(math.Log(float64(classes))+shift), 1)})
 	addNode(g, "Softplus", "logits", []string{addNode(g, "Add", "posterior/sum", []string{p, odds})})
+	return joined, nil
+}
+
+// frame is a graph for a classifier and another network, without a node: it takes the images of the classifier, "image",
+// and gives "logits".
+func frame(f, h *part, name string, classes int) (*onnxfile.Model, error) {
+	sets, err := operatorSets(f, h)
+	if err != nil {
+		return nil, err
+	}
 	card, err := json.Marshal(Card{Layout: NCHW, ClassNames: f.card.ClassNames})
 	if err != nil {
 		return nil, err
 	}
-	joined.Metadata = []onnxfile.Property{{Key: cardKey, Value: string(card)}}
-	return joined, nil
+	batch := onnxfile.Dim{Name: "batch"}
+	if f.layout.batch == 1 || h.layout.batch == 1 {
+		batch = onnxfile.Dim{Size: 1}
+	}
+	value := func(name string, sides ...int) []onnxfile.Value {
+		v := onnxfile.Value{Name: name, Type: onnxfile.Float32, Dims: []onnxfile.Dim{batch}}
+		for _, side := range sides {
+			v.Dims = append(v.Dims, onnxfile.Dim{Size: int64(side)})
+		}
+		return []onnxfile.Value{v}
+	}
+	s := f.layout.shape
+	return &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion),
+		Producer: "certspec", Functions: f.model.Functions, Opsets: sets,
+		Graph: onnxfile.Graph{Name: name, Inputs: value("image", s.Channels, s.Height, s.Width),
+			Outputs: value("logits", classes)},
+		Metadata: []onnxfile.Property{{Key: cardKey, Value: string(card)}}}, nil
 }
 
 // addNode adds a node with one result, of its name.
