@@ -50,22 +50,32 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				for _, on := range certifyEngines(s.backend) {
 					c.entries = append(c.entries, entry{work.name + ", " + on, &gated{
 						open: func() (classifier.Classifier, func(), error) { return randomNet(ctx, arch, on) },
-						work: func(ctx context.Context, model classifier.Classifier) error { return work.run(ctx, model, batch) },
+						work: func(ctx context.Context, model classifier.Classifier) error {
+							return work.run(ctx, model,
+								batch)
+						},
 					}})
 				}
 			}
 			c.references = len(certifyEngines(s.backend))
-			c.entries = append(c.entries, entry{"certspec: rs.Certify with noise and ledger, onnxruntime, 8-bit integers", &gated{
+			c.entries = append(c.entries, entry{"certspec: rs.Certify with noise and ledger, onnxruntime, 8-bit " +
+				"integers", &gated{
 				open: func() (classifier.Classifier, func(), error) { return integerNet(ctx, arch) },
-				work: func(ctx context.Context, model classifier.Classifier) error { return certifyForEver(ctx, model, batch) },
+				work: func(ctx context.Context, model classifier.Classifier) error {
+					return certifyForEver(ctx, model,
+						batch)
+				},
 			}})
 			c.entries = append(c.entries, integerEntries(arch, batch, certifyForEver, classifyForEver)...)
 			w := work{Task: "certify", Net: name, Batch: batch}
 			c.entries = append(c.entries, pythonEntries(python, scripts, w)...)
-			c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})
-			c.entries = append(c.entries, entry{"JAX jit, bfloat16", pythonWorker(python, scripts, "jax", "bfloat16", w)})
+			c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts,
+				"torch", "frozen", w, largeHeap...)})
+			c.entries = append(c.entries, entry{"JAX jit, bfloat16", pythonWorker(python, scripts, "jax", "bfloat16",
+				w)})
 			if s.processor { // threads that wait for each other take processor time too
-				c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc, one thread", pythonWorker(python, scripts, "torch", "frozen", w, append(largeHeap, "OMP_NUM_THREADS=1")...)})
+				c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc, one thread",
+					pythonWorker(python, scripts, "torch", "frozen", w, append(largeHeap, "OMP_NUM_THREADS=1")...)})
 			}
 			cases = append(cases, c)
 		}

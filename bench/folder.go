@@ -51,8 +51,9 @@ type folderStep struct {
 
 func folderCommand(s *settings) *cobra.Command {
 	var r folderRun
-	cmd := &cobra.Command{Use: "folder", Short: "Certify a folder of generated pictures in shards of little memory, merge, verify, report",
-		Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "folder",
+		Short: "Certify a folder of generated pictures in shards of little memory, merge, verify, report",
+		Args:  cobra.NoArgs}
 	f := cmd.Flags()
 	f.IntVar(&r.Images, "images", 50_000, "pictures of 224×224")
 	f.IntVar(&r.Classes, "classes", 1000, "folders of them")
@@ -91,7 +92,8 @@ func (r *folderRun) all(ctx context.Context, s settings) (err error) {
 	for _, step := range []string{"generate", "digest", "certify", "merge", "verify", "report"} {
 		done, began := folderStep{Step: step}, time.Now()
 		for shard := range map[bool]int{true: r.Shards, false: 1}[step == "certify"] {
-			run := exec.CommandContext(ctx, program, "folder", "--step", step, "--dir", r.dir, "--shard", strconv.Itoa(shard),
+			run := exec.CommandContext(ctx, program, "folder", "--step", step, "--dir", r.dir, "--shard",
+				strconv.Itoa(shard),
 				"--images", strconv.Itoa(r.Images), "--classes", strconv.Itoa(r.Classes),
 				"--shards", strconv.Itoa(r.Shards), "--memory", strconv.Itoa(r.Memory))
 			run.Env, run.Stderr = append(os.Environ(), cache.Variable+"="+filepath.Join(r.dir, "cache")), os.Stderr
@@ -110,12 +112,14 @@ func (r *folderRun) all(ctx context.Context, s settings) (err error) {
 	w := prettytable.NewWriter()
 	w.AppendHeader(prettytable.Row{"step", "processes", "processor, s", "wall, s", "memory of one, MiB"})
 	for _, one := range list {
-		w.AppendRow(prettytable.Row{one.Step, one.Processes, fmt.Sprintf("%.1f", one.Seconds), fmt.Sprintf("%.1f", one.Wall),
+		w.AppendRow(prettytable.Row{one.Step, one.Processes, fmt.Sprintf("%.1f", one.Seconds),
+			fmt.Sprintf("%.1f", one.Wall),
 			fmt.Sprintf("%.0f", one.Memory)})
 	}
-	return writeMeasured(s, "folder", fmt.Sprintf("%d JPEG pictures of 224 × 224 in %d folders, %d shards one after the other, "+
-		"each process with at most %d MiB of address space. A model that is a threshold, 4 + 10 noise samples, "+
-		"one worker. The merged ledger is verified.", r.Images, r.Classes, r.Shards, r.Memory), w, list)
+	return writeMeasured(s, "folder",
+		fmt.Sprintf("%d JPEG pictures of 224 × 224 in %d folders, %d shards one after the other, "+
+			"each process with at most %d MiB of address space. A model that is a threshold, 4 + 10 noise samples, "+
+			"one worker. The merged ledger is verified.", r.Images, r.Classes, r.Shards, r.Memory), w, list)
 }
 
 func (r *folderRun) ledger(shard int) string {
@@ -142,7 +146,8 @@ func (r *folderRun) one(ctx context.Context) error {
 		for i := 1; i < r.Classes; i++ {
 			m.Thresholds = append(m.Thresholds, 3*float64(i)/float64(r.Classes)-1)
 		}
-		_, err = rs.Certify(ctx, m, d, rs.Options{Shard: rs.Shard{Index: r.shard, Count: r.Shards}, Ledger: r.ledger(r.shard),
+		_, err = rs.Certify(ctx, m, d, rs.Options{Shard: rs.Shard{Index: r.shard, Count: r.Shards},
+			Ledger:  r.ledger(r.shard),
 			Workers: 1, Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10, Selection: 4, Block: 2}})
 		return err
 	case "merge":

@@ -80,12 +80,14 @@ func main() {
 	flags.StringVar(&s.out, "out", "", "results without extension (default bench/results/BENCHMARK)")
 	flags.IntVar(&s.rounds, "rounds", 7, "rounds in which every contender has one turn")
 	flags.DurationVar(&s.turn, "turn", 3*time.Second, "least length of a turn")
-	flags.BoolVar(&s.processor, "processor", false, "rates by processor time, of all threads, which other load of the machine disturbs less")
+	flags.BoolVar(&s.processor, "processor", false,
+		"rates by processor time, of all threads, which other load of the machine disturbs less")
 	flags.StringVar(&s.backend, "backend", "", "GoMLX backend of certspec: xla, xla:cuda, go … (default xla)")
 	flags.StringVar(&s.only, "only", "", "regular expression that the names of the contenders must match")
 	for _, b := range benchmarks {
 		own := choice{nets: b.nets, batches: b.batches, methods: b.methods} // each command has defaults of its own
-		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command,
+			_ []string) error {
 			s.choice = own
 			b.processor = b.processor || s.processor
 			if b.turn > 0 && !cmd.Flags().Changed("turn") {
@@ -102,7 +104,8 @@ func main() {
 		}
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s), coverageCommand(&s), workerCommand())
+	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s),
+		coverageCommand(&s), workerCommand())
 	for _, command := range extra {
 		root.AddCommand(command(&s))
 	}
@@ -131,25 +134,37 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
-	{name: "pages", short: "settings of the memory allocator: training and certification, by processor time, with their page faults", unit: "images",
+	{name: "pages", short: "settings of the memory allocator: training and certification, by processor time, with " +
+		"their page faults", unit: "images",
 		nets: []string{"resnet20"}, batches: []int{128}, processor: true, cases: pagesCases},
 	{name: "certify", short: "noise samples per second of a certification", unit: "noise samples",
 		nets: []string{"resnet20", "resnet110", "small-cnn"}, batches: []int{100, 128, 512}, cases: certifyCases},
-	{name: "train", short: "images per second of a training run", unit: "images", nets: []string{"resnet20", "small-cnn"}, batches: []int{128},
+	{name: "train", short: "images per second of a training run", unit: "images", nets: []string{"resnet20",
+		"small-cnn"}, batches: []int{128},
 		methods: []string{"gaussian", "consistency", "jsd", "hcr", "macer", "smoothadv"}, cases: trainCases},
 	{name: "act", short: "images per second: calibration training beside SmoothAdv", unit: "images",
 		nets: []string{"resnet20", "small-cnn"}, batches: []int{256}, cases: actCases},
 	{name: "pgd", short: "images per second: PGD of 20 steps", unit: "images", cases: pgdCases},
 	{name: "noise", short: "noise values per second", unit: "values", cases: noiseCases},
-	{name: "augment", short: "views of images per second", unit: "views", turn: 2 * time.Second, processor: true, cases: augmentCases},
-	{name: "spectral", short: "spectra, and images with a Fourier basis image, per second", unit: "images", turn: 2 * time.Second, processor: true, cases: spectralCases},
-	{name: "lines", short: "accuracy lines: table 1 of 447 networks, and resamples of a bootstrap, per second", unit: "units", turn: time.Second, processor: true, cases: linesCases},
-	{name: "paths", short: "images along Fourier paths, alone and through a network, and exact Jacobians, per second", unit: "images", turn: time.Second, processor: true, cases: pathsCases},
-	{name: "prune", short: "images per second: training with pruning beside dense training", unit: "images", nets: []string{"resnet8"}, batches: []int{128},
-		methods: []string{"ft", "gmp", "lrr", "edgepopup", "biprop"}, turn: 2 * time.Second, processor: true, cases: pruneCases},
-	{name: "ibp", short: "guaranteed out-of-distribution detection: bounded and attacked images, areas under the ROC curve, per second", unit: "units",
-		nets: []string{nets.SmallCNN, nets.Large}, batches: []int{100}, turn: 2 * time.Second, processor: true, cases: ibpCases},
-	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond, processor: true, cases: corruptCases},
-	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified confidences, per second", unit: "units",
+	{name: "augment", short: "views of images per second", unit: "views", turn: 2 * time.Second, processor: true,
+		cases: augmentCases},
+	{name: "spectral", short: "spectra, and images with a Fourier basis image, per second", unit: "images",
+		turn: 2 * time.Second, processor: true, cases: spectralCases},
+	{name: "lines", short: "accuracy lines: table 1 of 447 networks, and resamples of a bootstrap, per second",
+		unit: "units", turn: time.Second, processor: true, cases: linesCases},
+	{name: "paths", short: "images along Fourier paths, alone and through a network, and exact Jacobians, per second",
+		unit: "images", turn: time.Second, processor: true, cases: pathsCases},
+	{name: "prune", short: "images per second: training with pruning beside dense training", unit: "images",
+		nets: []string{"resnet8"}, batches: []int{128},
+		methods: []string{"ft", "gmp", "lrr", "edgepopup", "biprop"}, turn: 2 * time.Second, processor: true,
+		cases: pruneCases},
+	{name: "ibp", short: "guaranteed out-of-distribution detection: bounded and attacked images, areas under the " +
+		"ROC curve, per second", unit: "units",
+		nets: []string{nets.SmallCNN, nets.Large}, batches: []int{100}, turn: 2 * time.Second, processor: true,
+		cases: ibpCases},
+	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond,
+		processor: true, cases: corruptCases},
+	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified " +
+		"confidences, per second", unit: "units",
 		turn: time.Second, cases: calibCases},
 }

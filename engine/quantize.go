@@ -22,7 +22,8 @@ import (
 const unused = math.MaxUint64
 
 // forImages is the grid of the noise, and the network by its layers, which must take images of a shape.
-func (m *Model) forImages(ctx context.Context, s pixel.Shape, sigma float64) (*noise.Grid, *feedforward.Network, error) {
+func (m *Model) forImages(ctx context.Context, s pixel.Shape, sigma float64) (*noise.Grid, *feedforward.Network,
+	error) {
 	grid, err := noise.NewGrid(sigma)
 	if err != nil {
 		return nil, nil, err

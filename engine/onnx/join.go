@@ -77,8 +77,8 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	return joined, nil
 }
 
-// frame is a graph for a classifier and another network, without a node: it takes the images of the classifier, "image",
-// and gives "logits".
+// frame is a graph for a classifier and another network, without a node: it takes the images of the
+// classifier, "image", and gives "logits".
 func frame(f, h *part, name string, classes int) (*onnxfile.Model, error) {
 	sets, err := operatorSets(f, h)
 	if err != nil {

@@ -268,7 +268,7 @@ func TestExternalPythonPackage(t *testing.T) {
 		do(t, "python", "-c", `
 import glob, os, sys, nbformat
 from nbclient import NotebookClient
-os.environ.update(CERTSPEC_TIER="fast", OMP_NUM_THREADS="1")
+os.environ.update(CERTSPEC_TIER="fast", OMP_NUM_THREADS="1", PYTHONPATH=sys.argv[1] + "/python")
 names = sorted(glob.glob(sys.argv[1] + "/python/*.ipynb"))
 assert len(names) == 3, names
 os.mkdir("cells")
@@ -285,12 +285,13 @@ for name in names:
 		}
 		// PyTorch has no types for backward and step.
 		do(t, "python", "-c", `
-import glob, json, subprocess, sys
+import glob, json, os, subprocess, sys
 for number, name in enumerate(sorted(glob.glob(sys.argv[1] + "/*.ipynb"))):
     with open(name) as file, open(f"cells{number}.py", "w") as script:
         for cell in json.load(file)["cells"]:
             if cell["cell_type"] == "code":
                 script.write("".join(cell["source"]) + "\n\n")
+os.environ["MYPYPATH"] = sys.argv[1]  # pictures.py
 check = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=types", "--ignore-missing-imports"]
 subprocess.run([*check, "-p", "certspec"], check=True)
 for script in sorted(glob.glob("cells*.py")):
