@@ -3,9 +3,6 @@ package nb
 import (
 	"fmt"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/internal/figure"
 )
@@ -19,17 +16,12 @@ func Assignments(caption string, bins int, snapshots ...mip.Snapshot) *Figure {
 			return nil
 		}
 	}
-	const width, height = 3.1 * vg.Inch, 2.4 * vg.Inch
-	count := vg.Length(len(snapshots))
-	return &Figure{Caption: caption, Width: count * width, Height: height, paint: func(c draw.Canvas) {
-		for i, s := range snapshots {
-			left := vg.Length(i) * width
-			figure.HeatMap{
-				Title: fmt.Sprintf("step %d", s.Step), X: "bin", Y: "sample",
-				Columns: numbers(bins), Rows: numbers(len(s.A) / bins), Values: s.A, Low: 0, High: 1,
-			}.Paint(draw.Crop(c, left, left+width-count*width, 0, 0))
-		}
-	}}
+	of := figure.HeatMaps{Columns: len(snapshots), Low: 0, High: 1}
+	for _, s := range snapshots {
+		of.Maps = append(of.Maps, figure.HeatMap{Title: fmt.Sprintf("step %d", s.Step), X: "bin", Y: "sample",
+			Columns: numbers(bins), Rows: numbers(len(s.A) / bins), Values: s.A})
+	}
+	return heatMaps(caption, of)
 }
 
 // numbers are 1 … n.

@@ -47,6 +47,7 @@ func (s Smoothing) Figure() *Figure {
 	end(err)
 	run, cap := s.Run.Curve(), s.Run.RadiusCap()
 	curve := figure.Curve{Radii: run.Radii, Accuracy: run.Accuracy, Images: s.Run.ACR().Images, Cap: cap,
+		Behind:  behind(s.Run.Rows, run.Radii),
 		Samples: maxSamples(s.Run), Clean: s.Clean}
 	for _, at := range s.Attacked {
 		curve.Attacked = append(curve.Attacked, plotter.XY{X: at[0], Y: at[1]})
@@ -57,12 +58,14 @@ func (s Smoothing) Figure() *Figure {
 			"1,000 of them, and the certified radius; "+
 			"right: certified accuracy of the smoothed classifier against the radius, with its 95 %% band, clean "+
 			"and empirical accuracy and the largest radius of n noise samples; %s", curveTitle([]*rs.Run{s.Run})),
-		Width: smoothingWidth, Height: smoothingHeight,
-		paint: func(c draw.Canvas) {
+		Width: smoothingWidth, Height: smoothingHeight, numbers: curveNumbers([]string{s.Run.Header.Model.Name},
+			[]figure.Curve{curve}),
+		paint: func(f *Figure, c draw.Canvas) {
 			c = figure.Inset(c)
 			left := draw.Crop(c, 0, smoothingLeft-(c.Max.X-c.Min.X), 0, 0)
 			s.paintSamples(left, picture, samples, answers, row, predicted, name)
-			figure.CertifiedAccuracy(draw.Crop(c, smoothingLeft+16, 0, 0, 0), curveTitle([]*rs.Run{s.Run}), curve)
+			figure.CertifiedAccuracy(draw.Crop(c, smoothingLeft+16, 0, 0, 0),
+				f.words(curveTitle([]*rs.Run{s.Run}), "", ""), curve)
 		},
 	}
 }

@@ -3,6 +3,7 @@ package nb
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
@@ -23,16 +24,53 @@ func Curve(runs ...*rs.Run) *Figure {
 	for i, run := range runs {
 		curve, cap := run.Curve(), run.RadiusCap()
 		curves[i] = figure.Curve{Name: names[i], Radii: curve.Radii, Accuracy: curve.Accuracy,
-			Images: run.ACR().Images, Cap: cap, Samples: maxSamples(run)}
+			Behind: behind(run.Rows, curve.Radii), Images: run.ACR().Images, Cap: cap, Samples: maxSamples(run)}
 	}
+	numbers := curveNumbers(names, slices.Clone(curves))
 	if len(runs) == 1 {
 		curves[0].Name = "" // the title says it
 	}
 	return &Figure{
 		Caption: "certified accuracy of the smoothed classifier against the radius, with 95 % intervals: " + title +
 			caption(names, curves),
-		Width: figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas) { figure.CertifiedAccuracy(figure.Inset(c), title, curves...) },
+		Width: figure.Width, Height: figure.Height, numbers: numbers,
+		paint: func(f *Figure, c draw.Canvas) {
+			figure.CertifiedAccuracy(figure.Inset(c), f.words(title, "", ""), curves...)
+		},
+	}
+}
+
+// behind names the images of each radius of a curve.
+func behind(rows rs.Rows, radii []float64) []string {
+	images := map[float64][]string{}
+	for _, row := range rows {
+		if row.Correct() {
+			images[row.Radius] = append(images[row.Radius], fmt.Sprint(row.Image))
+		}
+	}
+	names := make([]string, len(radii))
+	for i, radius := range radii {
+		of := images[radius]
+		names[i] = fmt.Sprintf("image %s: radius %.3f", strings.Join(of[:min(len(of), 5)], ", "), down(radius))
+		if more := len(of) - 5; more > 0 {
+			names[i] = strings.Replace(names[i], ":", fmt.Sprintf(" and %d more:", more), 1)
+		}
+	}
+	return names
+}
+
+// curveNumbers are the steps of curves, with their intervals.
+func curveNumbers(names []string, curves []figure.Curve) func() *Tabular {
+	return func() *Tabular {
+		t := Columns("run", "radius", "certified accuracy", "low", "high", "images")
+		for i, c := range curves {
+			low, high := c.Interval()
+			for k, radius := range c.Radii {
+				images, _, _ := strings.Cut(c.Behind[k], ":")
+				t.Add(names[i], radius, c.Accuracy[k], low[k], high[k], strings.TrimPrefix(images, "image "))
+			}
+		}
+		return t
 	}
 }
 

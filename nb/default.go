@@ -1,13 +1,20 @@
 package nb
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -26,20 +33,98 @@ func defaults(value any) ([]any, bool) {
 	case *dataset.Images:
 		return []any{labelled(v)}, true
 	case *spectral.Spectrum:
-		logs := v.Amplitude
-		logs.Values = nil
-		for _, a := range v.Amplitude.Values {
-			logs.Values = append(logs.Values, math.Log10(max(a, math.SmallestNonzeroFloat32)))
-		}
-		title := fmt.Sprintf("log₁₀ of the mean amplitude of %d images", v.Images)
-		return []any{HeatMaps(title, slices.Min(logs.Values), slices.Max(logs.Values), []string{title}, &logs)}, true
+		return []any{spectrumFigure("", v)}, true
 	case *spectral.Map:
 		low, high := slices.Min(v.Values), slices.Max(v.Values)
 		return []any{HeatMaps("a value for each frequency", low, high, []string{""}, v)}, true
 	case []calib.Bin:
-		return []any{Reliability("Accuracy against confidence", v)}, true
+		return []any{reliability("Accuracy against confidence", v)}, true
+	case *sweep.Sweep:
+		return corrupted(v), true
+	case *ood.Measurement:
+		return []any{HistogramRows([]*ood.Measurement{v})}, true
+	case *compare.Comparison:
+		return []any{compared(v)}, true
 	}
 	return nil, false
+}
+
+// Spectrum draws the mean amplitude of the images of data at each frequency, on a logarithmic scale.
+func Spectrum(data rs.Source) *Figure {
+	images, err := data.Load(Context())
+	end(err)
+	if err != nil {
+		return nil
+	}
+	s, err := spectral.MeanSpectrum(Context(), spectral.Bytes(images.Shape, images.Pixels), Progress())
+	end(err)
+	if err != nil {
+		return nil
+	}
+	return spectrumFigure(setName(images.Name)+": ", s)
+}
+
+func spectrumFigure(of string, s *spectral.Spectrum) *Figure {
+	logs := s.Amplitude
+	logs.Values = nil
+	for _, a := range s.Amplitude.Values {
+		logs.Values = append(logs.Values, math.Log10(max(a, math.SmallestNonzeroFloat32)))
+	}
+	caption := fmt.Sprintf("%slogarithm, to base 10, of the mean amplitude of %d images", of, s.Images)
+	f := HeatMaps(caption, slices.Min(logs.Values), slices.Max(logs.Values), []string{"mean amplitude (log10)"}, &logs)
+	f.X, f.Y = "v (periods over the width)", "u (periods over the height)"
+	return f
+}
+
+// corrupted are a dot plot of the average certified radius under each corruption, the largest first, and what the
+// whole leaves of it.
+func corrupted(s *sweep.Sweep) []any {
+	mean, err := compare.MeanACR(Context(), s.Radii(), resample.Options{Resamples: 2000})
+	end(err)
+	if err != nil {
+		return nil
+	}
+	clean, what := mean.MACR.ACR, "the mean of all"
+	if s.Clean != nil {
+		clean, what = s.Clean.ACR().Value, "clean"
+	}
+	title := fmt.Sprintf("%s, σ = %g: average certified radius under corruption", s.Header.Model.Name, s.Header.Sigma)
+	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}
+	facts := []any{"mean over all corruptions (mACR)", interval(mean.MACR)}
+	for _, c := range mean.Corruptions {
+		of.Rows = append(of.Rows, figure.ForestRow{Name: strings.ReplaceAll(c.Name, "_", " "), Value: c.ACR,
+			Low: c.Interval.Low, High: c.Interval.High, Bound: clean, Ink: figure.Palette[0]})
+	}
+	slices.SortStableFunc(of.Rows, func(a, b figure.ForestRow) int { return cmp.Compare(b.Value, a.Value) })
+	for _, g := range mean.Groups {
+		facts = append(facts, "mean over "+g.Name, interval(g))
+	}
+	if s.Clean != nil {
+		facts = append(facts, "clean", fmt.Sprintf("%.3f", clean))
+	}
+	t := Facts(append(facts, "images", mean.Images, "severities", strings.Trim(fmt.Sprint(mean.Severities), "[]"))...)
+	if len(s.Unfinished) > 0 {
+		t.Notes = []string{"Left out, as not complete: " + strings.Join(s.Unfinished, ", ") + "."}
+	}
+	return []any{Plot(of, title), t}
+}
+
+func interval(a compare.NamedACR) string {
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", a.ACR, a.Interval.Low, a.Interval.High)
+}
+
+// compared is a comparison of two runs as a table.
+func compared(c *compare.Comparison) *Tabular {
+	t := Columns("metric", "a", "b", "b − a", "95 % interval")
+	add := func(name string, d compare.Difference) {
+		t.Add(name, d.A, d.B, d.Difference, fmt.Sprintf("%.3f to %.3f", d.Interval.Low, d.Interval.High))
+	}
+	add("average certified radius", c.ACR)
+	for _, at := range c.CertifiedAccuracy {
+		add(fmt.Sprintf("certified accuracy at %g", at.Radius), at.Difference)
+	}
+	t.Notes = []string{fmt.Sprintf("%d images in both; paired bootstrap over them.", c.Images)}
+	return t
 }
 
 // labelled draws the first images with their labels.

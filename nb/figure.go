@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/png"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -14,48 +15,105 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/lines/lineplot"
 	"github.com/certspec/certspec/lines"
 )
 
-// Figure is a picture that shows itself in the page and saves itself as SVG, PNG or PDF.
+// Figure is a picture that shows itself in the page. It saves itself as SVG, PNG or PDF, and the numbers behind it as
+// CSV.
 type Figure struct {
 	Caption       string // what is to be seen, for those who do not see it
+	Title, X, Y   string // above it and of its axes; "": those of the figure, or none where each of its parts has some
 	Width, Height vg.Length
 
-	paint  func(c draw.Canvas)
-	pixels bool // made of pixels: shown as PNG only
+	paint   func(f *Figure, c draw.Canvas)
+	pixels  bool            // made of pixels: shown as PNG only
+	numbers func() *Tabular // behind it; nil: none
+	letters float64         // how much larger letters and lines are than usual; 0: as usual
+	loose   bool            // of other letters: its parts have no fixed places
 }
 
-// Plot makes a figure with a caption of any gonum plot, at the usual size, of panels, or of a dot plot. Fitted lines
-// have a caption of their own.
-func Plot[T *plot.Plot | *lines.Result | figure.Grid | figure.Forest](of T, caption ...string) *Figure {
+// Paper is the figure as wide as so many columns of a paper, 1 or 2, with letters of 8 points.
+func (f *Figure) Paper(columns int) *Figure {
+	return f.sized(vg.Length(columns)*3.5*vg.Inch-0.25*vg.Inch, 0.8)
+}
+
+// Talk is the figure for a slide, 10 inches wide, with letters of 18 points.
+func (f *Figure) Talk() *Figure { return f.sized(10*vg.Inch, 1.8) }
+
+// Poster is the figure 16 inches wide, with letters of 24 points.
+func (f *Figure) Poster() *Figure { return f.sized(16*vg.Inch, 2.4) }
+
+// sized is the figure in another width. The letters of one that has several parts grow with the whole.
+func (f *Figure) sized(width vg.Length, letters float64) *Figure {
+	out := *f
+	before := cmp.Or(f.letters, 1)
+	if out.loose = f.loose || f.letters == 0 && f.Width == figure.Width; !out.loose {
+		letters = before * float64(width/f.Width)
+	}
+	out.Width, out.Height, out.letters = width, f.Height*width/f.Width, letters
+	return &out
+}
+
+// words are those above the figure and of its axes, with what stands there where the user says nothing.
+func (f *Figure) words(title, x, y string) figure.Words {
+	return figure.Words{Title: cmp.Or(f.Title, title), X: cmp.Or(f.X, x), Y: cmp.Or(f.Y, y)}
+}
+
+// drawn paints the figure at its size.
+func (f *Figure) drawn(c draw.Canvas) {
+	if s := cmp.Or(f.letters, 1); s != 1 {
+		c.Scale(s, s)
+		c.Max.X, c.Max.Y = c.Max.X/vg.Length(s), c.Max.Y/vg.Length(s)
+	}
+	f.paint(f, c)
+}
+
+// Plot makes a figure with a caption of any gonum plot, at the usual size, of panels, of a dot plot, or of the bins of
+// a calibration, a reliability diagram. Fitted lines have a caption of their own.
+func Plot[T *plot.Plot | *lines.Result | figure.Grid | figure.Forest | []calib.Bin](of T, caption ...string) *Figure {
 	words := strings.Join(caption, " ")
 	switch v := any(of).(type) {
 	case figure.Grid:
 		return gridFigure(v, words)
 	case figure.Forest:
-		return gridFigure(v, words)
+		width, height := v.Size()
+		return &Figure{Caption: words, Width: width, Height: height,
+			numbers: func() *Tabular { return forestNumbers(v) },
+			paint: func(f *Figure, c draw.Canvas) {
+				w := f.words(v.Title, v.X, "")
+				figure.Forest{Title: w.Title, X: w.X, Rows: v.Rows}.Paint(c)
+			}}
+	case []calib.Bin:
+		return reliability(words, v)
 	case *lines.Result:
 		return gridFigure(lineplot.OfResult(v), cmp.Or(words, v.Caption()))
 	case *plot.Plot:
 		return &Figure{Caption: words, Width: figure.Width, Height: figure.Height,
-			paint: func(c draw.Canvas) { v.Draw(figure.Inset(c)) }}
+			paint: func(f *Figure, c draw.Canvas) {
+				again := *v
+				w := f.words(v.Title.Text, v.X.Label.Text, v.Y.Label.Text)
+				again.Title.Text, again.X.Label.Text, again.Y.Label.Text = w.Title, w.X, w.Y
+				again.Draw(figure.Inset(c))
+			}}
 	}
 	return nil
 }
 
-func gridFigure(g painter, caption string) *Figure {
+func gridFigure(g figure.Grid, caption string) *Figure {
 	width, height := g.Size()
-	return &Figure{Caption: caption, Width: width, Height: height, paint: g.Paint}
-}
-
-// painter is a drawing that knows its size.
-type painter interface {
-	Size() (width, height vg.Length)
-	Paint(draw.Canvas)
+	return &Figure{Caption: caption, Width: width, Height: height, numbers: func() *Tabular { return gridNumbers(g) },
+		paint: func(f *Figure, c draw.Canvas) {
+			again := g
+			again.Title, again.Panels = cmp.Or(f.Title, g.Title), slices.Clone(g.Panels)
+			for i, p := range g.Panels {
+				again.Panels[i].X, again.Panels[i].Y = cmp.Or(f.X, p.X), cmp.Or(f.Y, p.Y)
+			}
+			again.Paint(c)
+		}}
 }
 
 // imageFigure shows an image at its own size, one pixel of it to one of the page.
@@ -64,14 +122,15 @@ func imageFigure(img image.Image) *Figure {
 	return &Figure{
 		Caption: fmt.Sprintf("image, %d × %d pixels", size.X, size.Y), pixels: true,
 		Width: vg.Length(size.X) * 0.75, Height: vg.Length(size.Y) * 0.75,
-		paint: func(c draw.Canvas) { c.DrawImage(c.Rectangle, img) },
+		paint: func(_ *Figure, c draw.Canvas) { c.DrawImage(c.Rectangle, img) },
 	}
 }
 
 // String is the caption.
 func (f *Figure) String() string { return f.Caption }
 
-// Save writes the figure in the form that the file's extension names: .svg, .png or .pdf.
+// Save writes the figure in the form that the file's extension names: .svg, .png or .pdf, or the numbers behind it as
+// .csv.
 func (f *Figure) Save(path string) error {
 	var data []byte
 	var err error
@@ -82,8 +141,13 @@ func (f *Figure) Save(path string) error {
 		data, err = f.png()
 	case ".pdf":
 		data, err = f.pdf()
+	case ".csv":
+		if f.numbers == nil {
+			return fmt.Errorf("figure %s: a picture without numbers; .svg, .png or .pdf expected", path)
+		}
+		data = []byte(f.numbers().CSV())
 	default:
-		return fmt.Errorf("figure %s: no form for extension %q; .svg, .png or .pdf expected", path, ext)
+		return fmt.Errorf("figure %s: no form for extension %q; .svg, .png, .pdf or .csv expected", path, ext)
 	}
 	if err != nil {
 		return fmt.Errorf("figure %s: %w", path, err)
@@ -92,13 +156,13 @@ func (f *Figure) Save(path string) error {
 }
 
 func (f *Figure) svg() ([]byte, error) {
-	return figure.SVG(f.Width, f.Height, f.Caption, f.paint)
+	return figure.SVG(f.Width, f.Height, f.Caption, f.drawn)
 }
 
-func (f *Figure) png() ([]byte, error) { return figure.PNG(f.Width, f.Height, f.paint) }
+func (f *Figure) png() ([]byte, error) { return figure.PNG(f.Width, f.Height, f.drawn) }
 
 func (f *Figure) pdf() ([]byte, error) {
-	return figure.PDF(f.Width, f.Height, f.Caption, f.paint)
+	return figure.PDF(f.Width, f.Height, f.Caption, f.drawn)
 }
 
 // bundle is the forms that a page may choose from.

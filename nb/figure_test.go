@@ -190,7 +190,7 @@ func TestPanelsAreAFigure(t *testing.T) {
 
 func TestLargeDrawings(t *testing.T) {
 	for lines, want := range map[int]bool{1: true, 400: false} {
-		f := &Figure{Caption: "lines", Width: 100, Height: 100, paint: func(c draw.Canvas) {
+		f := &Figure{Caption: "lines", Width: 100, Height: 100, paint: func(_ *Figure, c draw.Canvas) {
 			for i := range lines {
 				for j := range 20 { // colours take turns, so that no two lines are one path
 					c.StrokeLine2(draw.LineStyle{Color: color.Gray{uint8(40 * (j % 2))}, Width: 1}, 0, vg.Length(i)/4, 100, vg.Length(j))

@@ -42,8 +42,16 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 		}
 		tiles = append(tiles, t)
 	}
-	return mosaic(fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name)),
+	f := mosaic(fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name)),
 		images.Shape, [][]tile{tiles}, nil)
+	f.numbers = func() *Tabular {
+		t := Columns("image", "label", "class", "radius")
+		for _, row := range rows {
+			t.Add(row.Image, className(images, row.Label), className(images, row.Class), row.Radius)
+		}
+		return t
+	}
+	return f
 }
 
 // Noisy shows the first count images of data without noise and, below, with noise of each
@@ -184,7 +192,7 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 	}
 	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel,
 		pixels: true}
-	f.paint = func(c draw.Canvas) {
+	f.paint = func(_ *Figure, c draw.Canvas) {
 		at := func(x, y int) vg.Point {
 			return vg.Point{X: c.Min.X + vg.Length(x)*pngPixel, Y: c.Max.Y - vg.Length(y)*pngPixel}
 		}

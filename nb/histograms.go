@@ -3,6 +3,7 @@ package nb
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -36,7 +37,17 @@ func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
 		width = min(vg.Length(columns)*2.2, 9.7) * vg.Inch // a page wide
 	}
 	return &Figure{Caption: "histograms of confidences: " + strings.Join(captions, "; "), Width: width, Height: height,
-		paint: func(c draw.Canvas) {
+		numbers: func() *Tabular {
+			t := Columns("histogram", "from", "to", "share")
+			for _, h := range slices.Concat(rows...) {
+				for i, share := range h.shares {
+					width := (1 - h.low) / histogramBins
+					t.Add(h.title, h.low+float64(i)*width, h.low+float64(i+1)*width, share)
+				}
+			}
+			return t
+		},
+		paint: func(f *Figure, c draw.Canvas) {
 			c = figure.Inset(c)
 			across, down := (c.Max.X-c.Min.X)/vg.Length(columns), (c.Max.Y-c.Min.Y)/vg.Length(len(rows))
 			for i, row := range rows {
@@ -44,6 +55,11 @@ func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
 					p := h.plot(i == len(rows)-1)
 					if columns > 1 {
 						p.Title.Text, p.Title.TextStyle.Font.Size = h.short, 8
+					}
+					w := f.words("", p.X.Label.Text, p.Y.Label.Text)
+					p.X.Label.Text, p.Y.Label.Text = w.X, w.Y
+					if i < len(rows)-1 {
+						p.X.Label.Text = ""
 					}
 					if k > 0 {
 						p.Y.Label.Text = ""

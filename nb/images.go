@@ -2,11 +2,15 @@ package nb
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"html"
 	"image/png"
+	"slices"
 	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/pixel"
@@ -81,6 +85,31 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 		of.Maps = append(of.Maps, figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U,
 			Values: m.Values})
 	}
+	f := heatMaps(caption, of)
+	f.pixels = true
+	return f
+}
+
+func heatMaps(caption string, of figure.HeatMaps) *Figure {
 	width, height := of.Size()
-	return &Figure{Caption: caption, pixels: true, Width: width, Height: height, paint: of.Paint}
+	return &Figure{Caption: caption, Width: width, Height: height, paint: func(f *Figure, c draw.Canvas) {
+		again := of
+		again.Maps = slices.Clone(of.Maps)
+		for i := range again.Maps {
+			m := &again.Maps[i]
+			m.X, m.Y = cmp.Or(f.X, m.X), cmp.Or(f.Y, m.Y)
+			if len(of.Maps) == 1 {
+				m.Title = cmp.Or(f.Title, m.Title)
+			}
+		}
+		again.Paint(c)
+	}, numbers: func() *Tabular {
+		t := Columns("map", of.Maps[0].Y, of.Maps[0].X, "value")
+		for _, m := range of.Maps {
+			for i, v := range m.Values {
+				t.Add(m.Title, m.Rows[i/len(m.Columns)], m.Columns[i%len(m.Columns)], v)
+			}
+		}
+		return t
+	}}
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -40,8 +38,10 @@ func Lines(axes Axes, lines ...Line) *Figure {
 	}
 	return &Figure{
 		Caption: cmp.Or(axes.Caption, axes.Title), Width: figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas) {
-			p := figure.NewPlot(axes.Title, axes.X, axes.Y)
+		numbers: func() *Tabular { return lineNumbers(axes, lines) },
+		paint: func(f *Figure, c draw.Canvas) {
+			w := f.words(axes.Title, axes.X, axes.Y)
+			p := figure.NewPlot(w.Title, w.X, w.Y)
 			drawn := make([]figure.Line, len(lines))
 			for i, l := range lines {
 				drawn[i] = figure.Line{Name: l.Name, XYs: axes.points(l), Style: figure.LineStyle(i)}
@@ -51,10 +51,10 @@ func Lines(axes Axes, lines ...Line) *Figure {
 				p.Add(&plotter.Line{XYs: drawn[i].XYs, LineStyle: drawn[i].Style})
 			}
 			if axes.LogX {
-				logarithmic(&p.X)
+				figure.LogTicks(&p.X)
 			}
 			if axes.LogY {
-				logarithmic(&p.Y)
+				figure.LogTicks(&p.Y)
 			}
 			figure.DrawLines(p, figure.Inset(c), drawn)
 		},
@@ -70,29 +70,4 @@ func (a Axes) points(l Line) (points plotter.XYs) {
 		points = append(points, plotter.XY{X: x, Y: y})
 	}
 	return points
-}
-
-// logarithmic scales an axis with positive ends, and widens it to whole powers of ten.
-func logarithmic(axis *plot.Axis) {
-	if !(axis.Min > 0) {
-		return
-	}
-	low, high := int(math.Floor(math.Log10(axis.Min)+1e-9)), int(math.Ceil(math.Log10(axis.Max)-1e-9))
-	var ticks []plot.Tick
-	for power := low; power <= high; power++ {
-		ticks = append(ticks, plot.Tick{Value: math.Pow10(power), Label: powerOfTen(power)})
-		for digit := 2; digit < 10 && power < high; digit++ {
-			ticks = append(ticks, plot.Tick{Value: float64(digit) * math.Pow10(power)})
-		}
-	}
-	axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.ConstantTicks(ticks)
-	axis.Min, axis.Max = math.Pow10(low), math.Pow10(high)
-}
-
-// powerOfTen is in full where that is short.
-func powerOfTen(power int) string {
-	if power < -4 || power > 6 {
-		return fmt.Sprintf("1e%d", power)
-	}
-	return strconv.FormatFloat(math.Pow10(power), 'f', -1, 64)
 }

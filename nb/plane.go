@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -65,15 +66,58 @@ func Planes(planes ...Plane) *Figure {
 	return &Figure{
 		Caption: "classes in the plane: " + strings.Join(titles, "; "),
 		Width:   vg.Length(len(planes)) * width, Height: width + top,
-		paint: func(c vgdraw.Canvas) {
+		numbers: func() *Tabular { return planeNumbers(planes) },
+		paint: func(f *Figure, c vgdraw.Canvas) {
 			for i, p := range plots {
-				title := p.Title.Text
-				p.Title.Text = title
-				p.Draw(square(p, vgdraw.Crop(c, vg.Length(i)*width+4, -vg.Length(len(plots)-1-i)*width-10, 2, -4)))
-				p.Title.Text = title
+				again := *p
+				w := f.words("", p.X.Label.Text, p.Y.Label.Text)
+				again.X.Label.Text, again.Y.Label.Text = w.X, w.Y
+				if len(plots) == 1 {
+					again.Title.Text = cmp.Or(f.Title, p.Title.Text)
+				}
+				at := square(&again, vgdraw.Crop(c, vg.Length(i)*width+4, -vg.Length(len(plots)-1-i)*width-10, 2, -4))
+				again.Draw(at)
+				inside := again.DataCanvas(at)
+				x, y := again.Transforms(&inside)
+				for k, m := range planes[i].Marks {
+					px, py := m.place()
+					figure.Hint(at, vg.Point{X: x(px), Y: y(py)}, 5, m.says(k))
+				}
 			}
 		},
 	}
+}
+
+// place is that of the point in the plane.
+func (m Mark) place() (x, y float64) {
+	return float64(m.Image[0]) / pixel.Steps, float64(m.Image[1]) / pixel.Steps
+}
+
+// says is what a reader sees who points at the i-th mark.
+func (m Mark) says(i int) string {
+	x, y := m.place()
+	s := fmt.Sprintf("%s at (%.2f, %.2f)", cmp.Or(m.Name, fmt.Sprintf("point %d", i)), x, y)
+	switch {
+	case m.Abstained:
+		return s + ": no certificate"
+	case m.Wrong:
+		return fmt.Sprintf("%s: wrong class, radius %.3f", s, down(m.Radius))
+	case m.Radius > 0:
+		return fmt.Sprintf("%s: radius %.3f", s, down(m.Radius))
+	}
+	return s
+}
+
+// planeNumbers are the points of planes with their radii.
+func planeNumbers(planes []Plane) *Tabular {
+	t := Columns("plane", "point", "x", "y", "radius", "wrong", "abstained")
+	for _, p := range planes {
+		for i, m := range p.Marks {
+			x, y := m.place()
+			t.Add(p.Title, cmp.Or(m.Name, fmt.Sprint(i)), x, y, m.Radius, m.Wrong, m.Abstained)
+		}
+	}
+	return t
 }
 
 // square is the part of the canvas on which the plot's data take as much width as height: a ball is round.
@@ -179,7 +223,8 @@ func (m Mark) add(p *plot.Plot, model classifier.Classifier) error {
 	if len(m.Image) != 2 {
 		return fmt.Errorf("a mark with %d values; a point of the plane has two", len(m.Image))
 	}
-	at := plotter.XY{X: float64(m.Image[0]) / pixel.Steps, Y: float64(m.Image[1]) / pixel.Steps}
+	x, y := m.place()
+	at := plotter.XY{X: x, Y: y}
 	if m.Samples > 0 {
 		points, err := m.votes(model)
 		if err != nil {

@@ -39,7 +39,7 @@ func at(t *testing.T, f *Figure, x, y float64) color.Color {
 
 // A bar of accuracy 0.9 over the upper half of confidences, and none over the lower half, which is empty.
 func TestReliabilityHasABarForEachBinThatIsNotEmpty(t *testing.T) {
-	f := Reliability("two bins", []calib.Bin{{Lower: 0, Upper: 0.5}, {Lower: 0.5, Upper: 1, Count: 10, Confidence: 0.6, Accuracy: 0.9, Gap: -0.3}})
+	f := reliability("two bins", []calib.Bin{{Lower: 0, Upper: 0.5}, {Lower: 0.5, Upper: 1, Count: 10, Confidence: 0.6, Accuracy: 0.9, Gap: -0.3}})
 	if got := blue(t, f, 0.87, 0.5); got < 50 {
 		t.Errorf("no bar of accuracy: blue exceeds red by %d", got)
 	}

@@ -39,8 +39,9 @@ var (
 // Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets,
 // with their static form folded below; tables, fits and slices of structs as tables; Markdown set
 // as such; everything else as text by its String method. A run of certification becomes its curve
-// and table, a data set its first images with labels, a spectrum or a map of frequencies a heat
-// map, the bins of a calibration a reliability diagram.
+// and table, a sweep a dot plot of its corruptions, a comparison of runs or the card of a model a
+// table, a data set its first images with labels, a spectrum or a map of frequencies a heat map, the
+// bins of a calibration a reliability diagram, a record of confidences a histogram.
 func Show(values ...any) {
 	sayStandIns()
 	var text []string
@@ -59,7 +60,7 @@ func Show(values ...any) {
 		switch v := value.(type) {
 		case *Figure:
 			flush()
-			display(must(v.bundle()))
+			displayFigure(v)
 		case *Widget:
 			flush()
 			display(must(v.bundle()))
@@ -68,10 +69,10 @@ func Show(values ...any) {
 			}
 		case *plot.Plot:
 			flush()
-			display(must(Plot(v, v.Title.Text).bundle()))
+			displayFigure(Plot(v, v.Title.Text))
 		case image.Image:
 			flush()
-			display(must(imageFigure(v).bundle()))
+			displayFigure(imageFigure(v))
 		case Markdown:
 			flush()
 			display(map[protocol.MIMEType]any{protocol.MIMETextPlain: string(v), protocol.MIMETextMarkdown: string(v)})
@@ -101,6 +102,14 @@ func Show(values ...any) {
 	}
 }
 
+// displayFigure shows a figure and, in a page, the menu that saves it.
+func displayFigure(f *Figure) {
+	display(must(f.bundle()))
+	if inNotebook {
+		display(must(f.menuBundle()))
+	}
+}
+
 // bundle is one element of a page, which opens and closes without JavaScript.
 func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 	plain := f.summary
@@ -111,7 +120,7 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 		}
 		switch v := value.(type) {
 		case *Tabular:
-			page += v.HTML()
+			page += tablePage(v)
 		case *Figure:
 			kind, picture := "png", []byte(nil)
 			data, err := v.bundle()
@@ -125,6 +134,11 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 			}
 			page += fmt.Sprintf(`<img alt="%s" style="max-width:100%%" width="%.0f" src="data:image/%s;base64,%s"/>`,
 				html.EscapeString(v.Caption), v.Width.Points()/0.75, kind, base64.StdEncoding.EncodeToString(picture))
+			menu, err := v.menu()
+			if err != nil {
+				return nil, err
+			}
+			page += "<br/>" + menu
 		default:
 			page += "<p>" + html.EscapeString(fmt.Sprint(v)) + "</p>"
 		}

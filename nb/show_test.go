@@ -38,7 +38,8 @@ func page(t *testing.T) *[]*protocol.DisplayData {
 func TestShowKeepsTheOrder(t *testing.T) {
 	sent := page(t)
 	Show("one", 2, nastyTable(), fmt.Errorf("three"), Curve(run(0.25, 0.5)), Markdown("*four*"), run(0.25, 0.5).CertifiedAccuracy(0))
-	want := []protocol.MIMEType{protocol.MIMETextPlain, protocol.MIMETextHTML, protocol.MIMETextPlain, protocol.MIMEImageSVG, protocol.MIMETextMarkdown}
+	want := []protocol.MIMEType{protocol.MIMETextPlain, protocol.MIMETextHTML, protocol.MIMETextPlain, protocol.MIMEImageSVG,
+		protocol.MIMETextHTML, protocol.MIMETextMarkdown}
 	if len(*sent) < len(want) {
 		t.Fatalf("%d outputs, want at least %d", len(*sent), len(want))
 	}
@@ -263,8 +264,8 @@ func TestShowDefaults(t *testing.T) {
 	for _, of := range []struct {
 		value any
 		parts int
-	}{{run(0.25, 0.5), 2}, {m, 1}, {&spectral.Spectrum{Images: 3, Amplitude: *m}, 1}, {images, 1},
-		{[]calib.Bin{{Confidence: 0.5, Accuracy: 0.5, Count: 1}}, 1}} {
+	}{{run(0.25, 0.5), 3}, {m, 2}, {&spectral.Spectrum{Images: 3, Amplitude: *m}, 2}, {images, 2},
+		{[]calib.Bin{{Confidence: 0.5, Accuracy: 0.5, Count: 1}}, 2}} { // a menu below each picture
 		*sent = nil
 		Show(of.value)
 		if _, picture := (*sent)[0].Data[protocol.MIMEImagePNG]; !picture || len(*sent) != of.parts {

@@ -73,5 +73,5 @@ func isTable(t reflect.Type) bool {
 }
 
 func tableBundle(t *Tabular) map[protocol.MIMEType]any {
-	return map[protocol.MIMEType]any{protocol.MIMETextPlain: t.String(), protocol.MIMETextHTML: t.HTML()}
+	return map[protocol.MIMEType]any{protocol.MIMETextPlain: t.String(), protocol.MIMETextHTML: tablePage(t)}
 }

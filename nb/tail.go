@@ -42,13 +42,22 @@ func Tail(k, n int, alpha float64) *Figure {
 		lines[i].Style = figure.LineStyle(i)
 		p.Add(&plotter.Line{XYs: lines[i].XYs, LineStyle: lines[i].Style})
 	}
-	logarithmic(&p.Y)
+	figure.LogTicks(&p.Y)
 	return &Figure{
 		Caption: fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha,
 			lower.P),
 		Width: figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas) {
+		numbers: func() *Tabular {
+			t := Columns("p", lines[0].Name)
+			for _, at := range curve {
+				t.Add(at.X, at.Y)
+			}
+			return t
+		},
+		paint: func(f *Figure, c draw.Canvas) {
 			again := *p // drawing changes the legend
+			w := f.words(p.Title.Text, p.X.Label.Text, p.Y.Label.Text)
+			again.Title.Text, again.X.Label.Text, again.Y.Label.Text = w.Title, w.X, w.Y
 			figure.DrawLines(&again, figure.Inset(c), lines)
 		},
 	}

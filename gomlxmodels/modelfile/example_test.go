@@ -16,3 +16,18 @@ func ExampleReadCard() {
 	fmt.Println(card.Architecture.Name, card.Recipe.Noise(), card.Recipe.Epochs)
 	// Output: small-cnn 0.25 10
 }
+
+// A card as a table, as notebooks show it.
+func ExampleCard_Rendered() {
+	card, err := modelfile.ReadCard("../../notebooks/models/fmnist-cnn-s025")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, row := range card.Rendered().Rows[:2] {
+		fmt.Println(row...)
+	}
+	// Output:
+	// architecture small-cnn for images of 28×28×1
+	// parameters 54,778
+}

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/bound"
 )
 
@@ -19,6 +21,7 @@ type Curve struct {
 	Name     string // beside the line or in the legend; "": none
 	Radii    []float64
 	Accuracy []float64
+	Behind   []string    // the images of each radius, for a reader who points there; nil: none
 	Images   int         // labelled images behind the accuracy; 0: no band is drawn
 	Cap      float64     // largest radius that could be certified
 	Samples  int         // noise samples n behind the cap; 0: the cap is not named
@@ -36,8 +39,9 @@ const finest = 1. / 1000
 // it the exact 95 % interval of Clopper and Pearson (1934) for the population of which the images
 // are a random sample, and the cap of the radius. Where there are several curves, their names stand
 // in a legend.
-func CertifiedAccuracy(c draw.Canvas, title string, curves ...Curve) {
-	p := NewPlot(title, "radius r (ℓ₂; full range of a pixel value = 1)", "certified accuracy at r")
+func CertifiedAccuracy(c draw.Canvas, words Words, curves ...Curve) {
+	p := NewPlot(words.Title, cmp.Or(words.X, "radius r (ℓ₂; full range of a pixel value = 1)"),
+		cmp.Or(words.Y, "certified accuracy at r"))
 	p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1
 	p.Y.Tick.Marker = plot.ConstantTicks(evenTicks(0, 1, 0.2))
 	for _, curve := range curves {
@@ -56,7 +60,7 @@ func CertifiedAccuracy(c draw.Canvas, title string, curves ...Curve) {
 			if len(curves) == 1 {
 				p.Add(capLabel(curve))
 			} else if len(caps) == 0 {
-				limit.Name = "largest radius of n ≤ " + grouped(curve.Samples)
+				limit.Name = "largest radius of n ≤ " + table.Grouped(float64(curve.Samples), 0)
 			}
 			caps[curve.Cap] = true
 			limits = append(limits, limit)
@@ -64,6 +68,7 @@ func CertifiedAccuracy(c draw.Canvas, title string, curves ...Curve) {
 	}
 	for i, curve := range curves {
 		p.Add(curve.marks(LineStyle(i + 1).Color)...)
+		p.Add(curve.hints())
 	}
 	lines = append(lines, limits...)
 	for i := range lines {
@@ -100,44 +105,54 @@ func capLabel(curve Curve) *plotter.Labels {
 	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YBottom
 	return &plotter.Labels{
 		XYs: plotter.XYs{{X: curve.Cap, Y: 0.02}}, Offset: vg.Point{X: -2},
-		Labels: []string{"cap of n ≤ " + grouped(curve.Samples)}, TextStyle: []draw.TextStyle{style},
+		Labels: []string{"cap of n ≤ " + table.Grouped(float64(curve.Samples), 0)}, TextStyle: []draw.TextStyle{style},
 	}
-}
-
-// grouped writes a number with commas between groups of three digits.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // thinned leaves out steps that are closer than the width to the one before: the curve falls that
 // much too early, never too late.
 func (c Curve) thinned(width float64) Curve {
 	var radii, accuracy []float64
+	var behind []string
 	for i, radius := range c.Radii {
 		if k := len(radii) - 1; k < 0 || i == len(c.Radii)-1 || radius-radii[k] >= width {
 			radii, accuracy = append(radii, radius), append(accuracy, c.Accuracy[i])
+			if c.Behind != nil {
+				behind = append(behind, c.Behind[i])
+			}
 		}
 	}
-	c.Radii, c.Accuracy = radii, accuracy
+	c.Radii, c.Accuracy, c.Behind = radii, accuracy, behind
 	return c
+}
+
+// hints are the images behind the steps.
+func (c Curve) hints() hints {
+	h := hints{names: c.Behind}
+	for i := range c.Behind {
+		h.at = append(h.at, plotter.XY{X: c.Radii[i], Y: c.Accuracy[i]})
+	}
+	return h
+}
+
+// hints are names of points, for a reader who points there.
+type hints struct {
+	at    plotter.XYs
+	names []string
+}
+
+// Plot implements plot.Plotter.
+func (h hints) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, at := range h.at {
+		Hint(c, vg.Point{X: x(at.X), Y: y(at.Y)}, 4, h.names[i])
+	}
 }
 
 // band is the area between the ends of the interval at every radius.
 func (c Curve) band(ink color.Color) *plotter.Polygon {
 	low, high := c, c
-	low.Accuracy, high.Accuracy = make([]float64, len(c.Radii)), make([]float64, len(c.Radii))
-	for i, accuracy := range c.Accuracy {
-		count := min(max(int(math.Round(accuracy*float64(c.Images))), 0), c.Images)
-		lower, upper, err := bound.ClopperPearson{Alpha: 1 - bandLevel}.Interval(count, c.Images)
-		if err != nil { // cannot happen with a count in range
-			lower.P, upper.P = accuracy, accuracy
-		}
-		low.Accuracy[i], high.Accuracy[i] = lower.P, upper.P
-	}
+	low.Accuracy, high.Accuracy = c.Interval()
 	edge := high.steps()
 	edge = edge[:len(edge)-1]
 	back := low.steps()
@@ -145,6 +160,19 @@ func (c Curve) band(ink color.Color) *plotter.Polygon {
 		edge = append(edge, back[i])
 	}
 	return shade(edge, ink)
+}
+
+// Interval is the 95 % interval at every radius.
+func (c Curve) Interval() (low, high []float64) {
+	for _, accuracy := range c.Accuracy {
+		count := min(max(int(math.Round(accuracy*float64(c.Images))), 0), c.Images)
+		lower, upper, err := bound.ClopperPearson{Alpha: 1 - bandLevel}.Interval(count, c.Images)
+		if err != nil { // without images
+			lower.P, upper.P = accuracy, accuracy
+		}
+		low, high = append(low, lower.P), append(high, upper.P)
+	}
+	return low, high
 }
 
 // Band is the area between two lines over the same places, in the light colour of the i-th line.

@@ -25,11 +25,19 @@ type HeatMap struct {
 
 // Paint draws the map and its scale.
 func (m HeatMap) Paint(c draw.Canvas) {
-	const scale = 0.75 * vg.Inch
+	m.paintMap(draw.Crop(c, 0, -barWidth, 0, 0))
+	m.paintBar(draw.Crop(c, c.Max.X-c.Min.X-barWidth, 0, 0, 0))
+}
+
+func (m HeatMap) paintMap(c draw.Canvas) {
 	p := NewPlot(m.Title, m.X, m.Y)
 	p.X.Tick.Marker, p.Y.Tick.Marker = placeTicks(m.Columns), placeTicks(m.Rows)
 	p.Add(m.colours(plane{m.Columns, m.Rows, m.Values}))
-	p.Draw(draw.Crop(c, 4, -scale, 2, -4))
+	p.Draw(draw.Crop(c, 4, 0, 2, -4))
+}
+
+// paintBar draws the scale.
+func (m HeatMap) paintBar(c draw.Canvas) {
 	bar := NewPlot(" ", " ", "")
 	const steps = 64
 	shades := make([]float64, steps)
@@ -48,7 +56,7 @@ func (m HeatMap) Paint(c draw.Canvas) {
 	// the blank keeps the axes of both level
 	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks
 	bar.X.LineStyle.Width, bar.X.Tick.LineStyle.Width = 0, 0
-	bar.Draw(draw.Crop(c, c.Max.X-c.Min.X-scale+8, -4, 2, -4))
+	bar.Draw(draw.Crop(c, 8, -4, 2, -4))
 }
 
 func (m HeatMap) colours(p plane) *plotter.HeatMap {
@@ -94,7 +102,7 @@ func placeTicks(numbers []int) plot.ConstantTicks {
 	return ticks
 }
 
-// HeatMaps are maps side by side, in rows, on one scale.
+// HeatMaps are maps side by side, in rows, on one scale, whose bar stands at the right of each row.
 type HeatMaps struct {
 	Columns   int // at most
 	Low, High float64
@@ -104,7 +112,7 @@ type HeatMaps struct {
 // Measures of a map among others, with its scale.
 const (
 	mapSide  = 2.4 * vg.Inch
-	mapWidth = mapSide + 0.75*vg.Inch
+	barWidth = 0.75 * vg.Inch
 )
 
 func (m HeatMaps) lines() (columns, lines int) {
@@ -114,15 +122,19 @@ func (m HeatMaps) lines() (columns, lines int) {
 // Size is that of the picture.
 func (m HeatMaps) Size() (width, height vg.Length) {
 	columns, lines := m.lines()
-	return vg.Length(columns) * mapWidth, vg.Length(lines) * mapSide
+	return vg.Length(columns)*mapSide + barWidth, vg.Length(lines) * mapSide
 }
 
 // Paint draws the maps.
 func (m HeatMaps) Paint(c draw.Canvas) {
 	width, height := m.Size()
 	for i, one := range m.Maps {
-		left, top := vg.Length(i%m.Columns)*mapWidth, vg.Length(i/m.Columns)*mapSide
+		left, top := vg.Length(i%m.Columns)*mapSide, vg.Length(i/m.Columns)*mapSide
 		one.Low, one.High = m.Low, m.High
-		one.Paint(draw.Crop(c, left, left+mapWidth-width, height-mapSide-top, -top))
+		row := draw.Crop(c, 0, 0, height-mapSide-top, -top)
+		one.paintMap(draw.Crop(row, left, left+mapSide-width, 0, 0))
+		if i%m.Columns == 0 {
+			one.paintBar(draw.Crop(row, width-barWidth, 0, 0, 0))
+		}
 	}
 }

@@ -100,7 +100,7 @@ func TestLabelOfALogarithmicAxis(t *testing.T) {
 // One curve: its band lies around it, the cap is marked and named.
 func TestCertifiedAccuracyShowsBandAndCap(t *testing.T) {
 	c := Curve{Radii: []float64{0.2, 0.5}, Accuracy: []float64{0.75, 0.5}, Images: 4, Cap: 0.8, Samples: 10_000}
-	at := words(func(canvas draw.Canvas) { CertifiedAccuracy(canvas, "toy/test", c) })
+	at := words(func(canvas draw.Canvas) { CertifiedAccuracy(canvas, Words{Title: "toy/test"}, c) })
 	for _, want := range []string{"cap of n ≤ 10,000", "toy/test"} {
 		if _, ok := at[want]; !ok {
 			t.Errorf("the figure does not say %q: %v", want, at)

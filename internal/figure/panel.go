@@ -31,8 +31,11 @@ type Series struct {
 	Lines  []Fit
 }
 
-// Spot is a point with its intervals; NaN: none.
-type Spot struct{ X, Y, XLow, XHigh, YLow, YHigh float64 }
+// Spot is a point with its intervals; NaN: none. Its name is seen by who points at it.
+type Spot struct {
+	X, Y, XLow, XHigh, YLow, YHigh float64
+	Name                           string
+}
 
 // Fit is a straight line from one x to another.
 type Fit struct{ Slope, Intercept, R2, From, To float64 }
@@ -47,12 +50,12 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 		ink := Palette[i%len(Palette)]
 		faint := color.NRGBA{ink.R, ink.G, ink.B, 90}
 		points := slices.Clone(s.Points)
-		spots := make(plotter.XYs, len(points))
+		spots, names := make(plotter.XYs, len(points)), make([]string, len(points))
 		for k := range points {
 			if p.Names != nil {
 				points[k].X += 0.6 * (float64(i) + 0.5 - float64(len(p.Series))/2) / float64(len(p.Series))
 			}
-			spots[k] = plotter.XY{X: points[k].X, Y: points[k].Y}
+			spots[k], names[k] = plotter.XY{X: points[k].X, Y: points[k].Y}, points[k].Name
 		}
 		out.Add(bars{points, draw.LineStyle{Color: faint, Width: radius / 3}})
 		for _, l := range s.Lines {
@@ -61,7 +64,7 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 			out.Add(&plotter.Line{XYs: plotter.XYs{{X: l.From, Y: l.Slope*l.From + l.Intercept},
 				{X: l.To, Y: l.Slope*l.To + l.Intercept}}, LineStyle: style})
 		}
-		out.Add(&plotter.Scatter{XYs: spots, GlyphStyle: spotStyle(i, radius)})
+		out.Add(&plotter.Scatter{XYs: spots, GlyphStyle: spotStyle(i, radius)}, hints{spots, names})
 	}
 	pad(&out.X)
 	pad(&out.Y)

@@ -57,6 +57,9 @@ type pdfState struct {
 	offset                 vg.Length
 }
 
+// scale is that of lengths, which is the same in all directions.
+func (s pdfState) scale() float64 { return math.Hypot(s.xx, s.yx) }
+
 func (c *pdfCanvas) Size() (w, h vg.Length) { return c.width, c.height }
 
 func (c *pdfCanvas) SetLineWidth(w vg.Length) { c.state.width = w }
@@ -120,12 +123,13 @@ func (c *pdfCanvas) Stroke(path vg.Path) {
 		return
 	}
 	c.ink()
-	c.doc.SetLineWidth(c.state.width.Points())
+	scale := c.state.scale()
+	c.doc.SetLineWidth(scale * c.state.width.Points())
 	dashes := make([]float64, len(c.state.dashes))
 	for i, d := range c.state.dashes {
-		dashes[i] = d.Points()
+		dashes[i] = scale * d.Points()
 	}
-	c.doc.SetDashPattern(dashes, c.state.offset.Points())
+	c.doc.SetDashPattern(dashes, scale*c.state.offset.Points())
 	c.trace(path)
 	c.doc.DrawPath("D")
 }
@@ -215,7 +219,7 @@ func (c *pdfCanvas) FillString(f font.Face, at vg.Point, text string) {
 		c.fonts[name] = true
 	}
 	c.ink()
-	c.doc.SetFont(name, "", f.Font.Size.Points())
+	c.doc.SetFont(name, "", c.state.scale()*f.Font.Size.Points())
 	x, y := c.place(at)
 	if c.state.turned == 0 {
 		c.doc.Text(x, y, text)

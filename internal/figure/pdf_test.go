@@ -25,7 +25,9 @@ func longCurve() Curve {
 
 // A paper takes many figures: one curve stays below 40 kB, fonts included.
 func TestPDFOfOneCurveIsSmall(t *testing.T) {
-	data, err := PDF(Width, Height, "curve", func(c draw.Canvas) { CertifiedAccuracy(Inset(c), "test (10,000 images), σ = 0.25", longCurve()) })
+	data, err := PDF(Width, Height, "curve", func(c draw.Canvas) {
+		CertifiedAccuracy(Inset(c), Words{Title: "test (10,000 images), σ = 0.25"}, longCurve())
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

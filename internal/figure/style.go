@@ -28,6 +28,9 @@ var (
 	Faint = color.Gray{225}
 )
 
+// Words stand above a plot and at its axes.
+type Words struct{ Title, X, Y string }
+
 // NewPlot is an empty plot in our style: sans-serif, a light grid, axis labels with units.
 func NewPlot(title, x, y string) *plot.Plot {
 	p := plot.New()

@@ -27,6 +27,7 @@ func Inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, Margin, -Margin, Mar
 // SVG is the drawing as an SVG document, with the caption for those who do not see it.
 func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]byte, error) {
 	c := &measured{Canvas: vgsvg.New(width, height)}
+	c.scale, c.height = 1, height
 	paint(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
@@ -47,8 +48,9 @@ func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]by
 	data = bytes.ReplaceAll(data, []byte("<text textLength"),
 		[]byte("<text lengthAdjust=\"spacingAndGlyphs\" textLength"))
 	// Where the font is not installed, a browser shall not fall back to a serif one.
-	return bytes.ReplaceAll(joined(data), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+	data = bytes.ReplaceAll(joined(data), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	return c.addHints(data), nil
 }
 
 // measured keeps the widths of texts: with another font a browser sets them as wide as they were planned, so that
@@ -56,6 +58,52 @@ func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]by
 type measured struct {
 	*vgsvg.Canvas
 	widths []vg.Length
+	height vg.Length
+	scale  float64 // of the whole drawing, set before anything is drawn
+	hints  []hint
+}
+
+// hint is what a reader sees who points at a place of the drawing.
+type hint struct {
+	x, y, radius float64
+	text         string
+}
+
+// mostHints are as many as a drawing has; of more, every second, third, … is kept.
+const mostHints = 150
+
+// Hint names what stands at a point, such as the image behind it, for a reader who points there. Only SVG shows it.
+func Hint(c draw.Canvas, at vg.Point, radius vg.Length, text string) {
+	for part, ok := c.Canvas.(draw.Canvas); ok; part, ok = c.Canvas.(draw.Canvas) { // a canvas is cropped by wrapping it
+		c = part
+	}
+	if m, ok := c.Canvas.(*measured); ok && text != "" {
+		m.hints = append(m.hints, hint{m.scale * at.X.Points(), m.height.Points() - m.scale*at.Y.Points(),
+			m.scale * radius.Points(), text})
+	}
+}
+
+// Scale scales what is drawn next.
+func (c *measured) Scale(x, y float64) {
+	c.scale *= x
+	c.Canvas.Scale(x, y)
+}
+
+// addHints puts invisible discs over the drawing.
+func (c *measured) addHints(data []byte) []byte {
+	if len(c.hints) == 0 {
+		return data
+	}
+	var b bytes.Buffer
+	b.WriteString("<g fill-opacity=\"0\">\n")
+	for i := 0; i < len(c.hints); i += (len(c.hints) + mostHints - 1) / mostHints {
+		h := c.hints[i]
+		fmt.Fprintf(&b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>", h.x, h.y, h.radius)
+		_ = xml.EscapeText(&b, []byte(h.text)) // a bytes.Buffer takes everything
+		b.WriteString("</title></circle>\n")
+	}
+	b.WriteString("</g>\n</svg>")
+	return bytes.Replace(data, []byte("</svg>"), b.Bytes(), 1)
 }
 
 func (c *measured) FillString(f font.Face, at vg.Point, text string) {

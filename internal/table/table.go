@@ -268,3 +268,17 @@ func Format(value any) string {
 	}
 	return strconv.FormatFloat(f, 'f', 3, 64)
 }
+
+// Grouped writes a number with commas between groups of three digits before its point.
+func Grouped(v float64, digits int) string {
+	s := strconv.FormatFloat(v, 'f', digits, 64)
+	whole, rest, _ := strings.Cut(s, ".")
+	first := len(strings.TrimLeft(whole, "0123456789")) // a sign
+	for i := len(whole) - 3; i > first; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if rest != "" {
+		whole += "." + rest
+	}
+	return whole
+}

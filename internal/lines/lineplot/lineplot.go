@@ -23,7 +23,7 @@ func OfResult(r *lines.Result) figure.Grid {
 		}
 		for _, m := range r.Models {
 			if m.Group == l.Group {
-				s.Points = append(s.Points, spot(m.X, m.Y))
+				s.Points = append(s.Points, spot(m.Name, m.X, m.Y))
 			}
 		}
 		s.Lines = []figure.Fit{across(l.Line, s.Points)}
@@ -35,8 +35,8 @@ func OfResult(r *lines.Result) figure.Grid {
 	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}
 }
 
-// spot is a pair of accuracies in probit units, cut where these would leave the picture.
-func spot(x, y lines.Coordinate) figure.Spot {
+// spot is a model's pair of accuracies in probit units, cut where these would leave the picture.
+func spot(model string, x, y lines.Coordinate) figure.Spot {
 	const edge = 5e-4 // of accuracies that no number of images is known for
 	probit := func(share float64, n int) float64 {
 		half := edge
@@ -46,7 +46,7 @@ func spot(x, y lines.Coordinate) figure.Spot {
 		return lines.Probit(min(max(share, half), 1-half))
 	}
 	at := figure.Spot{X: probit(x.Share, x.N), Y: probit(y.Share, y.N), XLow: math.NaN(), XHigh: math.NaN(),
-		YLow: math.NaN(), YHigh: math.NaN()}
+		YLow: math.NaN(), YHigh: math.NaN(), Name: model}
 	if i := x.Interval; i != nil {
 		at.XLow, at.XHigh = probit(i.Low, x.N), probit(i.High, x.N)
 	}
@@ -123,7 +123,8 @@ func onePanel(models lines.Models, by lines.Grouping, shift, field string, group
 			if !okA || !okB {
 				continue
 			}
-			at := figure.Spot{X: a, Y: b, XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
+			at := figure.Spot{X: a, Y: b, XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN(),
+				Name: m.Name}
 			if _, isAccuracy := m.Accuracies[field]; isAccuracy {
 				p.ProbitX, p.X = true, named(field)+" (%)"
 				c, errC := m.Accuracies[field].Coordinate()
@@ -131,7 +132,7 @@ func onePanel(models lines.Models, by lines.Grouping, shift, field string, group
 				if err := cmp.Or(errC, errD); err != nil {
 					return p, err
 				}
-				bars := spot(c, d)
+				bars := spot("", c, d)
 				at.XLow, at.XHigh, at.YLow, at.YHigh = bars.XLow, bars.XHigh, bars.YLow, bars.YHigh
 			}
 			s.Points = append(s.Points, at)

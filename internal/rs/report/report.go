@@ -189,7 +189,7 @@ func (r *Report) picture() (*picture, error) {
 	const caption = "Certified accuracy against the radius: at radius r, the fraction of the labelled images whose " +
 		"certified class is right and whose radius is at least r, with its 95 % interval."
 	data, err := figure.SVG(figure.Width, figure.Height, caption, func(c draw.Canvas) {
-		figure.CertifiedAccuracy(figure.Inset(c), "", curve)
+		figure.CertifiedAccuracy(figure.Inset(c), figure.Words{}, curve)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)

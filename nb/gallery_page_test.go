@@ -1,0 +1,105 @@
+package nb_test
+
+import (
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"github.com/certspec/certspec/nb"
+)
+
+var update = flag.Bool("update", false, "write docs/gallery/README.md and its pictures again")
+
+// runs are the examples by name. They stand in the order of the file, which TestGallery checks.
+var runs = []func(){ExampleCurve, ExampleCompare, ExampleFigure_Paper, ExampleShow_sweep, ExampleShow_data, ExampleNoisy,
+	ExampleGallery, ExamplePlanes, ExampleTail, ExampleLines, ExampleReliability, ExamplePlot, ExampleSpectrum,
+	ExampleHeatMaps, ExampleHistogramRows, ExampleOnTheLine, ExampleAssignments}
+
+const galleryHead = `# Gallery
+
+Each figure with the lines that make it. They run in a notebook in the folder ` + "`notebooks`" + `, below a line
+with ` + "`%%`" + `, after an import of the packages that they name. In a cell ` + "`nb.Help(\"curve\")`" + ` shows the same lines.
+
+Every figure has a caption, a title and names of axes, which can be set: ` + "`figure.Title = \"…\"`" + `.
+The menu *save as* below it writes PDF, SVG, PNG, and the numbers behind it as CSV.
+
+`
+
+// The page docs/gallery/README.md shows each example of this package with its lines and its picture: as many lines as a reader
+// takes in, each picture there, with the caption that it is drawn with now. nb.Help shows the same lines.
+func TestGallery(t *testing.T) {
+	t.Chdir("../notebooks")
+	of := nb.Listed()
+	if len(of) != len(runs) {
+		t.Fatalf("%d examples, %d are run", len(of), len(runs))
+	}
+	const folder = "../docs/gallery"
+	var page strings.Builder
+	page.WriteString(galleryHead)
+	kept := map[string]bool{}
+	for i, e := range of {
+		name, says, code := e[0], e[1], e[2]
+		if n := strings.Count(code, "\n"); n > 8 {
+			t.Errorf("%s: %d lines", name, n)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+code+"}", 0); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var caption, kind string
+		var picture []byte
+		for _, data := range nb.Shown(runs[i]) {
+			drawing, ok := data[protocol.MIMEImageSVG].(string)
+			if pixels, png := data[protocol.MIMEImagePNG].([]byte); ok || png {
+				if kind, picture = ".png", pixels; ok {
+					kind, picture = ".svg", []byte(drawing)
+				}
+				caption, _ = data[protocol.MIMETextPlain].(string)
+				break
+			}
+		}
+		if picture == nil {
+			t.Errorf("%s: no picture", name)
+			continue
+		}
+		file := strings.ReplaceAll(name, " ", "-") + kind
+		kept[file] = true
+		if *update {
+			if err := os.WriteFile(filepath.Join(folder, file), picture, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stored, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if kind == ".svg" && !strings.Contains(string(stored), caption[:min(len(caption), 60)]) {
+			t.Errorf("%s: the picture is of another figure", name)
+		}
+		fmt.Fprintf(&page, "## %s\n\n%s\n\n```go\n%s```\n\n![%s](%s)\n\n", name, says, code, caption, file)
+		help := nb.Shown(func() { nb.Help(name) })
+		if text, _ := help[0][protocol.MIMETextMarkdown].(string); !strings.Contains(text, code) {
+			t.Errorf("nb.Help(%q) shows %q", name, text)
+		}
+	}
+	files, _ := filepath.Glob(folder + "/*.*g")
+	for _, file := range files {
+		if !kept[filepath.Base(file)] {
+			t.Errorf("%s is of no figure", file)
+		}
+	}
+	text := strings.TrimRight(page.String(), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile("../docs/gallery/README.md", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, err := os.ReadFile("../docs/gallery/README.md"); err != nil || string(now) != text {
+		t.Errorf("docs/gallery/README.md is not what go test ./nb -run Gallery -update writes (%v)", err)
+	}
+}
