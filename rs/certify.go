@@ -192,7 +192,7 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 		Sigma:      opt.Sigma,
 		Noise:      opt.Noise,
 		Seed:       opt.Seed,
-		SeedChosen: opt.Seed != 0,
+		SeedChosen: opt.Seed != 0 || opt.Paired,
 		Alpha:      p.Alpha(),
 		Selection:  p.Selection(),
 		Block:      p.Block(),
@@ -211,7 +211,11 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 	}
 	h.Format, h.Version = ledger.Format, ledger.Version
 	if opt.Seed == 0 {
-		h.Seed = derivedSeed(h)
+		of := h
+		if opt.Paired {
+			of.Model.Identity.Weights = ""
+		}
+		h.Seed = derivedSeed(of)
 	}
 	return h
 }

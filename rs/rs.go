@@ -72,6 +72,10 @@ type Options struct {
 	// (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 	Seed uint64
 
+	// Paired derives the seed from data and settings alone, so that several networks meet the same noise and differences
+	// between them vary less. The header then calls the seed chosen. Not beside Seed
+	Paired bool
+
 	// keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside
 	// the ledger; 0: no
 	Scores int
@@ -130,6 +134,12 @@ func (o Options) withDefaults() (Options, error) {
 	o.Noise = law
 	if o.Memory < 0 {
 		return o, optionErrorf("Memory is %d, want at least 1", o.Memory)
+	}
+	if o.Paired && o.Seed != 0 {
+		return o, optionErrorf("Seed is %d beside Paired, which derives it from data and settings", o.Seed)
+	}
+	if o.OnlyCorrect && o.Ledger != "" {
+		return o, optionErrorf("OnlyCorrect is set beside Ledger: a ledger holds the claims on all images")
 	}
 	if o.Workers < 0 {
 		return o, optionErrorf("Workers is %d, want at least 1", o.Workers)

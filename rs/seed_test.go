@@ -2,6 +2,7 @@ package rs_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"reflect"
@@ -204,4 +205,42 @@ func TestLargerRunsAndTheirSamples(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Paired runs of two networks meet the same noise: one that answers alike has equal looks, which differ otherwise.
+func TestPairedNetworksMeetTheSameNoise(t *testing.T) {
+	inner, data := mixed(4)
+	header, looks := [2]ledger.Header{}, [2][]ledger.Look{}
+	for _, paired := range []bool{true, false} {
+		for i, weights := range []string{"one", "two"} {
+			o := rs.Options{Paired: paired, Settings: rs.Settings{Sigma: .25, MaxSamples: 200}, Ledger: filepath.Join(t.TempDir(), "l")}
+			certify(t, renamed{inner, weights}, data, o)
+			l, err := ledger.Read(o.Ledger)
+			if err != nil {
+				t.Fatal(err)
+			}
+			header[i], looks[i] = l.Header, l.Looks
+		}
+		same := header[0].Seed == header[1].Seed && reflect.DeepEqual(looks[0], looks[1])
+		if same != paired || header[0].SeedChosen != paired {
+			t.Errorf("paired %v: seeds %d and %d, chosen %v", paired, header[0].Seed, header[1].Seed, header[0].SeedChosen)
+		}
+	}
+	_, err := rs.Certify(t.Context(), inner, data, rs.Options{Paired: true, Seed: 3, Settings: rs.Settings{Sigma: .25}})
+	var option *rs.OptionError
+	if !errors.As(err, &option) {
+		t.Errorf("a seed beside Paired: %v", err)
+	}
+}
+
+// renamed is a model whose weights are called otherwise.
+type renamed struct {
+	classifier.Classifier
+	weights string
+}
+
+func (r renamed) Info() (classifier.Info, error) {
+	info, err := r.Classifier.Info()
+	info.Identity.Weights = r.weights
+	return info, err
 }

@@ -98,13 +98,14 @@ type certifySettings struct {
 	Tolerance float64   `yaml:"tolerance,omitempty" json:"tolerance,omitempty"`
 	Radii     []float64 `yaml:"radii,omitempty" json:"radii,omitempty"`
 	Noise     string    `yaml:"noise,omitempty" json:"noise,omitempty"`
+	Paired    bool      `yaml:"paired,omitempty" json:"paired,omitempty"` // all networks meet the same noise
 }
 
 // Options are the settings as Certify takes them.
 func (c certifySettings) Options(sigma float64) rs.Options {
 	return rs.Options{
 		Settings: rs.Settings{Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block,
-			Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii}, Noise: noise.Law(c.Noise),
+			Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii}, Noise: noise.Law(c.Noise), Paired: c.Paired,
 	}
 }
 

@@ -326,6 +326,35 @@ class Outputs(Folder):
 
 
 @needs_torch
+class Denoisers(Folder):
+    def test_in_front_of_a_classifier(self):
+        def clean(batch):
+            return batch.mean(axis=(2, 3), keepdims=True) + 0 * batch
+
+        def picky(batch):
+            """Right on what is even alone, as networks that never saw noise."""
+            odd = abs(batch - batch.mean(axis=(2, 3), keepdims=True)).max(axis=(1, 2, 3)) > 0.01
+            rows = brightest(batch)
+            rows[odd] = [1, 0, 0]
+            return rows
+
+        alone = certify(picky)
+        joined = certify(lambda batch: picky(clean(batch)))
+        self.assertLess(alone.certified_accuracy([0.1])[0], 0.5)
+        self.assertEqual(joined.certified_accuracy([0.1]), [1])
+
+    @needs_torch
+    def test_two_modules_are_one(self):
+        denoiser = nn.Sequential(nn.AvgPool2d(8), nn.Upsample(scale_factor=8), nn.Dropout())
+        classifier = nn.Sequential(nn.AvgPool2d(8), nn.Flatten(), nn.Linear(3, 3, bias=False))
+        with torch.no_grad():
+            classifier[2].weight.copy_(100 * torch.eye(3))
+        both = nn.Sequential(denoiser, classifier)
+        run = certify(both, identity=certspec.state_digest(both))
+        self.assertEqual(run.certified_accuracy([0.1]), [1])
+        self.assertTrue(denoiser[2].training)
+
+
 class HalfPrecision(Folder):
     def test_certify_digest_and_export(self):
         digests = set()

@@ -145,7 +145,7 @@ func TestSettingsOfOtherRules(t *testing.T) {
 	for _, s := range []Settings{
 		{Rule: Fixed, Tolerance: .01}, {Rule: Betting, Radii: []float64{.1}, Tolerance: .01}, {Rule: Staged, Relative: true},
 		{Radii: []float64{.1}}, {Rule: ISS, Futility: .1}, {Rule: "bold"}, {Rule: ISS, Relative: true}, {Rule: ISS, Relative: true, Tolerance: 1},
-		{Rule: Betting, Radii: []float64{.1}, Futility: 1}, {Rule: Betting, Radii: []float64{.1}, Futility: -1},
+		{OnlyCorrect: true}, {Rule: Betting, Radii: []float64{.1}, Futility: 1}, {Rule: Betting, Radii: []float64{.1}, Futility: -1},
 	} {
 		s.Sigma = .25
 		if p, err := New(s); err == nil {

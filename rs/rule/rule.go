@@ -35,6 +35,8 @@ type Settings struct {
 	Radii     []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
 	Futility  float64   // of Betting: level of the test that stops hopeless images; default Alpha
 	Shards    int       // of Anytime: parts of the run that spread their samples alone; 0: one
+	// of Betting, without a ledger: an image whose chosen class is not its label is given up, and counts as abstained
+	OnlyCorrect bool
 }
 
 // Defaults of Settings.
@@ -54,6 +56,7 @@ type Plan struct {
 	method           method
 	judges           bool  // looks that were made under another level: see At
 	part             []int // the ends of the looks of a shard by blocks, the first block in front; nil: all blocks
+	onlyCorrect      bool
 }
 
 // method is what is special to a rule. A look is named by its number, from 0 on.
@@ -102,7 +105,8 @@ func New(s Settings) (*Plan, error) {
 		return nil, err
 	}
 	r.Name = s.Rule
-	p := &Plan{rule: r, sigma: s.Sigma, alpha: s.Alpha, block: s.Block, selection: s.Selection}
+	p := &Plan{rule: r, sigma: s.Sigma, alpha: s.Alpha, block: s.Block, selection: s.Selection,
+		onlyCorrect: s.OnlyCorrect}
 	if p.method, err = kind.read(p); err != nil {
 		return nil, OptionErrorf("%v", err)
 	}

@@ -70,6 +70,7 @@ func (s *Settings) only() error {
 		{"Radii", len(s.Radii) > 0, []Name{Betting}},
 		{"Futility", s.Futility != 0, []Name{Betting}},
 		{"Shards", s.Shards > 1, []Name{Anytime}},
+		{"OnlyCorrect", s.OnlyCorrect, []Name{Betting}},
 	} {
 		if c.given && !slices.Contains(c.rules, s.Rule) {
 			return OptionErrorf("%s is set, but the rule %q has none", c.name, s.Rule)

@@ -134,8 +134,8 @@ func (t *Trial) Add(l ledger.Look) error {
 	return nil
 }
 
-// choose takes the class with the most votes of the selection, the smallest of equals. Without any vote, or
-// where the rule has no look for so few, nothing can be certified.
+// choose takes the class with the most votes of the selection, the smallest of equals. Without any vote,
+// where the rule has no look for so few, or where only correct classes count, nothing can be certified.
 func (t *Trial) choose(l ledger.Look) {
 	t.votes = 0
 	for _, c := range l.Counts {
@@ -143,7 +143,8 @@ func (t *Trial) choose(l ledger.Look) {
 			t.Class, t.votes = int(c.Class), c.N
 		}
 	}
-	t.done = t.votes == 0 || t.plan.method.samples(0, t.votes) == 0
+	t.done = t.votes == 0 || t.plan.method.samples(0, t.votes) == 0 ||
+		t.plan.onlyCorrect && t.Label >= 0 && t.Class != t.Label
 }
 
 // Settled is the outcome if the trial ends here. Whether it then holds with the same probability, see Anytime.

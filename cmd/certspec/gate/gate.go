@@ -50,7 +50,7 @@ The change that is tested is that of the certified counts of two full runs with 
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Sigma)
 		f.Float64Var(&o.Radius, "radius", 0, "certified accuracy at this ℓ2 radius")
-		f.IntVar(&o.MaxSamples, "n", 1000, "maximum number of noise samples of an image")
+		f.IntVar(&o.MaxSamples, "n", 600, "maximum number of noise samples of an image")
 		f.IntVar(&o.Selection, "n0", 20, "noise samples that choose the class")
 		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Noise)

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
 )
 
 var one = pixel.Shape{Height: 1, Width: 1, Channels: 1}
@@ -126,5 +127,44 @@ func TestRunRefuses(t *testing.T) {
 		if _, err := Run(v.ctx, step(.25, .5, .75), v.new, v.x, o); err == nil || !strings.Contains(err.Error(), v.want) {
 			t.Errorf("%v; expected %q", err, v.want)
 		}
+	}
+}
+
+// Images that are given up because their chosen class is not their label are those that do not count.
+func TestGivingUpChangesNoDifference(t *testing.T) {
+	x := greys(120)
+	for i := range x.Labels {
+		x.Labels[i] = (i*255/120/64 + i%2) % 4
+	}
+	var places []int
+	for i := range x.Labels {
+		places = append(places, i)
+	}
+	opt := rs.Options{Settings: rs.Settings{Rule: rs.Betting, Sigma: .05, Alpha: .001, MaxSamples: 400, Selection: 20,
+		Block: 20, Radii: []float64{.02}}, Seed: 5}
+	all, most, err := certify(t.Context(), step(.25, .5, .75), step(.25, .5, .85), x, places, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.OnlyCorrect = true
+	some, least, err := certify(t.Context(), step(.25, .5, .75), step(.25, .5, .85), x, places, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for i := range all {
+		if all[i].difference() != some[i].difference() {
+			t.Errorf("image %d: %v and %v", i, all[i], some[i])
+		}
+		if all[i].difference() > 0 {
+			lost++
+		}
+	}
+	if 4*least > 3*most || lost == 0 {
+		t.Errorf("%d of %d noise samples, %d images lost; expected fewer, and some", least, most, lost)
+	}
+	opt.Ledger = filepath.Join(t.TempDir(), "a.ledger")
+	if _, _, err := certify(t.Context(), step(.25), step(.25), x, places, opt); err == nil {
+		t.Error("a ledger without the claims on wrong images was written")
 	}
 }

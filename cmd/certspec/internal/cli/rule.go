@@ -42,6 +42,8 @@ func RunFlags(cmd *cobra.Command, o *rs.Options) {
 		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
+		f.BoolVar(&o.Paired, "paired", false,
+			"derive the seed from data and settings alone: the same noise for all models, whose differences vary less")
 	})
 }
 
