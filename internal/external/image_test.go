@@ -56,6 +56,18 @@ func TestDockerfileLint(t *testing.T) {
 	}
 }
 
+// The workflows pass actionlint, of this version.
+func TestWorkflowsLint(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d workflows: %v", len(files), err)
+	}
+	words := append([]string{"run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", "-color=false"}, files...)
+	if out, err := exec.Command("go", words...).CombinedOutput(); err != nil {
+		t.Errorf("actionlint: %v\n%s", err, out)
+	}
+}
+
 // The RUN lines of the Dockerfile work, one after the other, in a clean Debian: no daemon of Docker is needed. What the image starts
 // then has the kernel.
 func TestImage(t *testing.T) {
