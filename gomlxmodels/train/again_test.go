@@ -118,7 +118,7 @@ func TestStepsWithSecondPassByHand(t *testing.T) {
 			for i := range 2 { // of two images the network is surer, of the others as it happens
 				image := make([]float64, 4)
 				for k := range image {
-					image[k] = float64(p.images.Image(i)[k]) / 255
+					image[k] = float64(p.images.Whole().Image(i)[k]) / 255
 				}
 				z := toyLogits(theta, image)
 				p.images.Labels[i] = slices.Index(z, slices.Max(z))

@@ -22,7 +22,7 @@ func benchPlan(net string, shape pixel.Shape) *plan {
 		images.Labels[i] = i % 10
 	}
 	a := nets.Architecture{Name: net, Shape: shape, Classes: 10}
-	p := &plan{run: identity{Architecture: a}, net: a, tensors: a.Tensors(), images: images, stepsPerEpoch: n / 128, steps: 1 << 20}
+	p := &plan{run: identity{Architecture: a}, net: a, tensors: a.Tensors(), images: whole(images), stepsPerEpoch: n / 128, steps: 1 << 20}
 	p.set(modelfile.Recipe{Sigma: new(0.25), Epochs: 1 << 20, LearningRate: 0.01, Augment: CropFlip}, Own{})
 	return p
 }
@@ -164,3 +164,6 @@ func BenchmarkResNet20(b *testing.B) {
 func BenchmarkSmallCNN(b *testing.B) {
 	benchStep(b, "small-cnn", pixel.Shape{Height: 28, Width: 28, Channels: 1})
 }
+
+// whole is a set that is in memory.
+func whole(im *dataset.Images) *pictureSet { return &pictureSet{Index: im.Indexed()} }

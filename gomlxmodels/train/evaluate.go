@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -41,6 +42,8 @@ func (e *evaluator) accuracy(ctx context.Context, sigma float64) (float64, error
 	result := classifier.Result{Classes: make([]int32, n)}
 	images := make([]float32, n*size) // the last batch is filled up with what was there
 	right := 0
+	next, stop := iter.Pull2(test.Ahead(ctx, 0, test.Len()))
+	defer stop()
 	for start := 0; start < test.Len(); start += n {
 		if err := ctx.Err(); err != nil {
 			return 0, fmt.Errorf("train: stopped while measuring the accuracy: %w", context.Cause(ctx))
@@ -48,7 +51,11 @@ func (e *evaluator) accuracy(ctx context.Context, sigma float64) (float64, error
 		end := min(start+n, test.Len())
 		for i := start; i < end; i++ {
 			out := images[(i-start)*size : (i-start+1)*size]
-			scale(test.Image(i), out)
+			one, err, _ := next()
+			if err != nil {
+				return 0, fmt.Errorf("train: %w", err)
+			}
+			scale(one.Pixels, out)
 			addNoise(out, sigma, stream(e.plan.run.Recipe.Seed, testStream, 0, i, 0))
 		}
 		input := tensors.FromFlatDataAndDimensions(images, n, test.Shape.Height, test.Shape.Width, test.Shape.Channels)

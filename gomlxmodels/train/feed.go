@@ -45,11 +45,21 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// ahead is how many batches wait beside two: as many as there are processors, at most 256 MB of them.
+func (p *plan) ahead() int {
+	const most = 256 << 20
+	rows := p.run.Recipe.BatchSize * max(1, p.needs.Views*p.needs.Noises)
+	for _, f := range p.more {
+		rows += f.batch
+	}
+	return min(runtime.GOMAXPROCS(0), most/(4*rows*p.images.Shape.Len()))
+}
+
 // feed prepares the batches from a step on, a few ahead of the training and as many at once
 // as there are processors, until the run or ctx ends; then the channel is closed.
 func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 	batches := make(chan batch)
-	ahead := make(chan chan batch, runtime.GOMAXPROCS(0))
+	ahead := make(chan chan batch, p.ahead())
 	go func() {
 		defer close(ahead)
 		var order []int
@@ -111,11 +121,15 @@ func (p *plan) batch(step, at int, members []int) batch {
 	sigma := p.sigma(step)
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
+		var pixels []uint8
+		if pixels, b.err = p.images.image(member); b.err != nil {
+			return b
+		}
 		for view := range needs.Views {
 			random := stream(p.run.Recipe.Seed, imageStream, epoch, member, view)
 			row := func(noise int) int { return (view*needs.Noises+noise)*n + i }
 			out := b.images[row(0)*size:][:size]
-			if err := p.view(epoch, member, view, random, out); err != nil {
+			if err := p.view(pixels, epoch, member, view, random, out); err != nil {
 				b.err = fmt.Errorf("view %d of image %d of %s: %w", view, p.images.IDs[member], p.images.Name, err)
 				return b
 			}

@@ -48,7 +48,12 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
 		out := b.images[i*size:][:size]
-		scale(p.images.Image(member), out)
+		pixels, err := p.images.image(member)
+		if err != nil {
+			b.err = err
+			return b
+		}
+		scale(pixels, out)
 		for view := range needs.Views {
 			random := stream(recipe.Seed, imageStream, epoch, member, view)
 			switch {

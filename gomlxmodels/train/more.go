@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/augment"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/choice"
 	"github.com/certspec/certspec/pixel"
@@ -19,7 +18,7 @@ import (
 // further is a set of images besides those that a run trains on.
 type further struct {
 	name    string
-	images  *dataset.Images
+	images  *pictureSet
 	batch   int
 	augment modelfile.Augmentation
 	views   augment.Augmentation // nil for none
@@ -50,7 +49,7 @@ func (p *plan) loadMore(ctx context.Context) error {
 		bad := func(format string, args ...any) error {
 			return fmt.Errorf("train: the set %s: "+format, append([]any{need.Name}, args...)...)
 		}
-		images, err := set.Data.Load(ctx)
+		images, err := openPictures(ctx, set.Data, p.options.Progress)
 		if err != nil {
 			return err
 		}
@@ -85,10 +84,17 @@ func (p *plan) loadMore(ctx context.Context) error {
 					label, len(p.run.Classes))
 			}
 		}
-		if n := p.inBoth(images); need.Foreign && 100*n >= images.Len() {
+		n, err := 0, error(nil)
+		if need.Foreign {
+			n, err = p.inBoth(ctx, images)
+		}
+		if err != nil {
+			return err
+		}
+		if 100*n >= images.Len() {
 			return bad("%d of %d images of %s are among those to learn from, %s; expected images that are of none "+
 				"of the classes", n, images.Len(), images.Name, p.images.Name)
-		} else if need.Foreign && n > 0 {
+		} else if n > 0 {
 			p.warn(fmt.Sprintf("the set %s: %d of %d images of %s are among those to learn from, too", need.Name, n,
 				images.Len(), images.Name))
 		}
@@ -132,20 +138,26 @@ func alike(have, want pixel.Shape) string {
 }
 
 // inBoth counts the images of a set that the run learns from, too.
-func (p *plan) inBoth(images *dataset.Images) (n int) {
+func (p *plan) inBoth(ctx context.Context, images *pictureSet) (n int, err error) {
 	if images.Shape != p.images.Shape {
-		return 0
+		return 0, nil
 	}
 	seed, learnt := maphash.MakeSeed(), make(map[uint64]bool, p.images.Len())
-	for i := range p.images.Len() {
-		learnt[maphash.Bytes(seed, p.images.Image(i))] = true
+	for one, err := range p.images.Ahead(ctx, 0, p.images.Len()) {
+		if err != nil {
+			return 0, err
+		}
+		learnt[maphash.Bytes(seed, one.Pixels)] = true
 	}
-	for i := range images.Len() {
-		if learnt[maphash.Bytes(seed, images.Image(i))] {
+	for one, err := range images.Ahead(ctx, 0, images.Len()) {
+		if err != nil {
+			return 0, err
+		}
+		if learnt[maphash.Bytes(seed, one.Pixels)] {
 			n++
 		}
 	}
-	return n
+	return n, nil
 }
 
 // nextMore are the members of a step, set by set. It is called by one goroutine, step by step.
@@ -178,7 +190,11 @@ func (p *plan) moreImages(all [][]member) (list []moreImages, err error) {
 			out := m.images[i*size:][:size]
 			v := viewing{f.augment, f.views, augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(one.pass),
 				Image: uint64(f.images.IDs[one.image]), View: uint64(k + 1)}}
-			if err := v.of(f.images.Image(one.image), f.images.Shape, shape, random, random, out); err != nil {
+			pixels, err := f.images.image(one.image)
+			if err != nil {
+				return nil, err
+			}
+			if err := v.of(pixels, f.images.Shape, shape, random, random, out); err != nil {
 				return nil, fmt.Errorf("image %d of %s: %w", f.images.IDs[one.image], f.images.Name, err)
 			}
 			addNoise(out, f.sigma, random)

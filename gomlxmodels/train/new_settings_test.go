@@ -185,7 +185,7 @@ func TestFurtherSets(t *testing.T) {
 		images.IDs, images.Labels = append(images.IDs, i), append(images.Labels, -1)
 		images.Pixels = append(images.Pixels, byte(i), byte(i), byte(i), byte(i))
 	}
-	p.more, p.needs.Sets = []further{{name: "out", images: images, batch: 3, augment: NoneAug}}, []method.Set{{Name: "out"}}
+	p.more, p.needs.Sets = []further{{name: "out", images: whole(images), batch: 3, augment: NoneAug}}, []method.Set{{Name: "out"}}
 	var seen []int
 	for step := range 14 {
 		next := p.nextMore(step)

@@ -34,12 +34,12 @@ func outPlan(m method.Method) *plan {
 	}
 	a := nets.Architecture{Name: nets.Large, Shape: shape, Classes: 3, Width: 1. / 64}
 	a.Posterior, a.Shift = m.Needs().Posterior, m.Needs().Shift
-	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: images(toyImages, 83), stepsPerEpoch: 1, steps: 30}
+	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: whole(images(toyImages, 83)), stepsPerEpoch: 1, steps: 30}
 	p.set(modelfile.Recipe{
 		Sigma: new(0.0), Epochs: 30, BatchSize: toyImages, LearningRate: 0.1, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
 	}, Own{Method: m})
 	for i := range p.more {
-		p.more[i].images, p.more[i].batch = images(outImages, 59), outImages
+		p.more[i].images, p.more[i].batch = whole(images(outImages, 59)), outImages
 	}
 	return p
 }

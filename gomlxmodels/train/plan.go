@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
@@ -34,7 +33,7 @@ type plan struct {
 	tensors       []nets.Tensor
 	start         []modelfile.Tensor // weights to begin with; nil for random ones
 	startCard     modelfile.Card     // of their model
-	images, test  *dataset.Images
+	images, test  *pictureSet
 	more          []further
 	soft          [][]float32 // by images; nil: labels
 	checkpoint    string
@@ -57,15 +56,15 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	o.Recipe = recipe
-	images, err := o.Train.Load(ctx)
+	images, err := openPictures(ctx, o.Train, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	test, err := o.Test.Load(ctx)
+	test, err := openPictures(ctx, o.Test, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	architecture := o.architecture(images)
+	architecture := o.architecture(&images.Images)
 	needs := made.method.Needs()
 	architecture.Posterior, architecture.Shift, architecture.Denoiser = needs.Posterior, needs.Shift, needs.Denoiser
 	if err := architecture.Check(); err != nil {
@@ -75,7 +74,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, fmt.Errorf("train: %s has images of %v in %d classes, but %s has %v in %d: they must agree",
 			test.Name, test.Shape, len(test.Classes), images.Name, images.Shape, len(images.Classes))
 	}
-	for _, set := range []*dataset.Images{images, test} {
+	for _, set := range []*pictureSet{images, test} {
 		for i, label := range set.Labels {
 			if label < 0 || label >= len(set.Classes) {
 				return nil, fmt.Errorf("train: image %d of %s has the label %d; expected 0 to %d", set.IDs[i], set.Name,

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/pixel"
 )
@@ -14,12 +13,18 @@ func (p *plan) startTensors(s *state) error {
 	if !ok || p.start != nil {
 		return nil
 	}
-	shape := p.images.Shape
+	shape, why := p.images.Shape, "method "+p.method.Name()
+	own, err := rows(p.images, shape, why)
+	if err != nil {
+		return err
+	}
 	more := map[string][][]float64{}
 	for _, f := range p.more {
-		more[f.name] = rows(f.images, shape)
+		if more[f.name], err = rows(f.images, shape, why); err != nil {
+			return err
+		}
 	}
-	values, err := starter.Start(shape, rows(p.images, shape), more)
+	values, err := starter.Start(shape, own, more)
 	if err != nil {
 		return fmt.Errorf("train: method %s: %w", p.method.Name(), err)
 	}
@@ -35,11 +40,18 @@ func (p *plan) startTensors(s *state) error {
 }
 
 // rows are images with values in [0, 1], their middle of a shape.
-func rows(images *dataset.Images, shape pixel.Shape) [][]float64 {
+func rows(images *pictureSet, shape pixel.Shape, why string) ([][]float64, error) {
+	if err := images.needsMemory(why); err != nil {
+		return nil, err
+	}
 	top, left := (images.Shape.Height-shape.Height)/2, (images.Shape.Width-shape.Width)/2
 	out := make([][]float64, images.Len())
 	for i := range out {
-		pixels, row := images.Image(i), make([]float64, 0, shape.Len())
+		pixels, err := images.image(i)
+		if err != nil {
+			return nil, err
+		}
+		row := make([]float64, 0, shape.Len())
 		for y := range shape.Height {
 			at := ((top+y)*images.Shape.Width + left) * shape.Channels
 			for _, b := range pixels[at : at+shape.Width*shape.Channels] {
@@ -48,5 +60,5 @@ func rows(images *dataset.Images, shape pixel.Shape) [][]float64 {
 		}
 		out[i] = row
 	}
-	return out
+	return out, nil
 }

@@ -194,7 +194,7 @@ func TestFeed(t *testing.T) {
 		t.Errorf("noise of mean %g and deviation %g", sum/n, math.Sqrt(squares/n))
 	}
 	for i, v := range clean.images {
-		if want := float32(p.images.Pixels[i]) / 255; v != want {
+		if want := float32(p.images.Whole().Pixels[i]) / 255; v != want {
 			t.Fatalf("value %d is %g, want %g", i, v, want)
 		}
 	}

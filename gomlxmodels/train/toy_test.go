@@ -168,7 +168,7 @@ func toyPlan(m method.Method, views augment.Augmentation) *plan {
 	for i := range images.Pixels {
 		images.Pixels[i] = uint8(i*83 + 40)
 	}
-	p := &plan{net: toyNet{}, tensors: toyNet{}.Tensors(), images: images, stepsPerEpoch: 1, steps: 30}
+	p := &plan{net: toyNet{}, tensors: toyNet{}.Tensors(), images: whole(images), stepsPerEpoch: 1, steps: 30}
 	p.set(modelfile.Recipe{
 		Sigma: new(toySigma), Epochs: 30, BatchSize: toyImages, LearningRate: toyRate, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
 	}, Own{Method: m, Views: views})

@@ -73,8 +73,8 @@ const cropPad = 4
 // crops reports whether it cuts windows that may be smaller than the image.
 func (f framing) crops() bool { return f.pad > 0 || f.resized }
 
-// view writes a view of an image, without noise, to out.
-func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) error {
+// view writes a view of an image with some pixels, without noise, to out.
+func (p *plan) view(pixels []uint8, epoch, member, view int, random *rand.Rand, out []float32) error {
 	recipe, v := p.run.Recipe, viewing{augment: p.run.Recipe.Augment, address: p.address(epoch, member, view)}
 	if p.augmented(view) {
 		v.by = p.views
@@ -83,7 +83,7 @@ func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) e
 	if view > 0 {
 		shared = stream(recipe.Seed, imageStream, epoch, member, 0)
 	}
-	return v.of(p.images.Image(member), p.images.Shape, p.images.Shape, shared, random, out)
+	return v.of(pixels, p.images.Shape, p.images.Shape, shared, random, out)
 }
 
 // viewing is how a view is made.

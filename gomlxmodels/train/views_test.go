@@ -42,7 +42,7 @@ func TestRows(t *testing.T) {
 		values := b.images[row*size:][:size]
 		seen[fmt.Sprint(values)] = true
 		for k, v := range values {
-			want := float32(p.images.Image(member)[k]) / 255
+			want := float32(p.images.Whole().Image(member)[k]) / 255
 			if view > 0 {
 				want = -want
 			}
@@ -57,7 +57,7 @@ func TestRows(t *testing.T) {
 
 	p.needs = method.Needs{Views: 1, Noises: 1}
 	p.ramps[sigmaRamp] = schedule.Ramp{}
-	if single := p.batch(1, 0, members); single.images[0] != -float32(p.images.Image(5)[0])/255 {
+	if single := p.batch(1, 0, members); single.images[0] != -float32(p.images.Whole().Image(5)[0])/255 {
 		t.Error("a single view is not augmented")
 	}
 }
@@ -117,7 +117,7 @@ func TestShareOfNoise(t *testing.T) {
 	p.needs = method.Needs{Views: 1, Noises: 1, Share: method.HalfExact}
 	b, clean := p.batch(0, 0, order(8)), 0
 	for i := range 8 {
-		if b.images[4*i] == float32(p.images.Image(i)[0])/255 {
+		if b.images[4*i] == float32(p.images.Whole().Image(i)[0])/255 {
 			clean++
 		}
 	}
