@@ -3,6 +3,7 @@ package rs
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
@@ -12,16 +13,16 @@ import (
 // BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right:
 // as they are where sigma is 0, or else in one noise sample each, on the grid (noise.Grid). Without any
 // label it is an error.
-func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Images, sigma float64,
+func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Index, sigma float64,
 	seed uint64) (float64, error) {
 	info, err := model.Info()
 	if err != nil {
 		return 0, fmt.Errorf("rs: model: %w", err)
 	}
-	if err := fit(info, images.Indexed()); err != nil {
+	if err := fit(info, images); err != nil {
 		return 0, fmt.Errorf("rs: %w", err)
 	}
-	if err := onGrid(images.Indexed(), noise.LawGrid); err != nil {
+	if err := onGrid(images, noise.LawGrid); err != nil {
 		return 0, err
 	}
 	var law *noise.Grid
@@ -34,15 +35,21 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 	grid := make([]int16, DefaultBlock*size) // the last batch is filled up with what was there
 	result := classifier.Result{Classes: make([]int32, DefaultBlock)}
 	right, labelled := 0, 0
+	next, stop := iter.Pull2(images.Ahead(ctx, 0, images.Len()))
+	defer stop()
 	for start := 0; start < images.Len(); start += DefaultBlock {
 		end := min(start+DefaultBlock, images.Len())
 		for i := start; i < end; i++ {
-			to := grid[(i-start)*size : (i-start+1)*size]
-			copy(to, images.Grid(i))
+			one, err, _ := next()
+			if err != nil {
+				return 0, fmt.Errorf("rs: %w", err)
+			}
+			to, image := grid[(i-start)*size:(i-start+1)*size], one.Grid(0)
+			copy(to, image)
 			if law == nil {
 				continue
 			}
-			if _, err := law.AddTo(to, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0,
+			if _, err := law.AddTo(to, image, noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0,
 				nil); err != nil {
 				return 0, fmt.Errorf("rs: %w", err)
 			}

@@ -21,26 +21,26 @@ func TestBaseAccuracy(t *testing.T) {
 		images.Pixels = append(images.Pixels, byte(77+102*(i%2))) // ±0.2 around 128/255
 	}
 	model := classifier.Linear{Shape: shape, Weights: []float64{1}, Bias: -128. / 255}
-	clean, err := BaseAccuracy(t.Context(), model, images, 0, 0)
+	clean, err := BaseAccuracy(t.Context(), model, images.Indexed(), 0, 0)
 	if err != nil || clean != 1 {
 		t.Errorf("clean accuracy %v, %v; want 1", clean, err)
 	}
-	noisy, err := BaseAccuracy(t.Context(), model, images, 0.2, 1)
+	noisy, err := BaseAccuracy(t.Context(), model, images.Indexed(), 0.2, 1)
 	if err != nil || math.Abs(noisy-0.8413) > 0.037 {
 		t.Errorf("noisy accuracy %v, %v; want 0.841", noisy, err)
 	}
 	images.Labels[0], images.Labels[1] = -1, 0 // of 2,499 labels one is now wrong
-	if clean, err = BaseAccuracy(t.Context(), model, images, 0, 0); err != nil || clean != 2498./2499 {
+	if clean, err = BaseAccuracy(t.Context(), model, images.Indexed(), 0, 0); err != nil || clean != 2498./2499 {
 		t.Errorf("accuracy %v, %v; want 2498/2499", clean, err)
 	}
 	for i := range images.Labels {
 		images.Labels[i] = -1
 	}
-	if _, err := BaseAccuracy(t.Context(), model, images, 0, 0); err == nil {
+	if _, err := BaseAccuracy(t.Context(), model, images.Indexed(), 0, 0); err == nil {
 		t.Error("no labels, no error")
 	}
 	images.Labels[5] = 2
-	if _, err := BaseAccuracy(t.Context(), model, images, 0, 0); err == nil {
+	if _, err := BaseAccuracy(t.Context(), model, images.Indexed(), 0, 0); err == nil {
 		t.Error("a label beyond the classes, no error")
 	}
 }

@@ -44,7 +44,7 @@ func TestCertifyImagesOffTheRange(t *testing.T) {
 	if r, err := rs.Replay(t.Context(), path, model, data, rs.ReplayOptions{}); err != nil || len(r.Flips) != 0 {
 		t.Errorf("replayed: %+v, %v", r, err)
 	}
-	if accuracy, err := rs.BaseAccuracy(t.Context(), model, data.Images, 0, 0); err != nil || accuracy != 1 {
+	if accuracy, err := rs.BaseAccuracy(t.Context(), model, data.Indexed(), 0, 0); err != nil || accuracy != 1 {
 		t.Errorf("accuracy %v, %v", accuracy, err)
 	}
 	// Shards take the offsets of their images.
@@ -87,7 +87,7 @@ func TestCertifyImagesOffTheGrid(t *testing.T) {
 	if run, err := rs.Certify(t.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1000}}); err == nil {
 		t.Errorf("noise on the grid: %+v", run.Rows)
 	}
-	if accuracy, err := rs.BaseAccuracy(t.Context(), model, data.Images, 0, 0); err == nil {
+	if accuracy, err := rs.BaseAccuracy(t.Context(), model, data.Indexed(), 0, 0); err == nil {
 		t.Errorf("accuracy %v", accuracy)
 	}
 }

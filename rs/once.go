@@ -14,20 +14,20 @@ import (
 //
 // Errors: a model that cannot take the images; sigma out of range, images off the grid, as *OptionError; those of the
 // model and of ctx.
-func ScoresOnce(ctx context.Context, model classifier.Classifier, images *imageset.Images, law noise.Law, sigma float64,
+func ScoresOnce(ctx context.Context, model classifier.Classifier, images *imageset.Index, law noise.Law, sigma float64,
 	seed uint64) ([]float32, error) {
 	const size = 100 // in one call
 	info, err := model.Info()
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
-	if err := fit(info, images.Indexed()); err != nil {
+	if err := fit(info, images); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
 	}
 	if law, err = noise.ParseLaw(string(law)); err != nil {
 		return nil, optionErrorf("Noise: %v", err)
 	}
-	if err := onGrid(images.Indexed(), law); err != nil {
+	if err := onGrid(images, law); err != nil {
 		return nil, err
 	}
 	one, err := newBlocks(model, info, law, sigma, 1, seed)
@@ -42,7 +42,11 @@ func ScoresOnce(ctx context.Context, model classifier.Classifier, images *images
 		var failed []int
 		for k := range size {
 			at := min(from+k, images.Len()-1) // the last call repeats the last image
-			if err := one.draw(single, images.Grid(at), images.Residue(at), images.IDs[at], 0); err != nil {
+			image, residue, err := images.Grid(ctx, at)
+			if err != nil {
+				return nil, fmt.Errorf("rs: %w", err)
+			}
+			if err := one.draw(single, image, residue, images.IDs[at], 0); err != nil {
 				return nil, fmt.Errorf("rs: image %d: %w", images.IDs[at], err)
 			}
 			if len(single.failed) > 0 {

@@ -40,6 +40,11 @@ type PathMetrics struct {
 // made as they are needed, a batch at a time, while the model works on the batch before.
 func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, image func(i int) []uint8, pairs []Pair,
 	o PathOptions) (*PathMetrics, error) {
+	return measurePaths(ctx, model, path, func(i int) ([]uint8, error) { return image(i), nil }, pairs, o)
+}
+
+func measurePaths(ctx context.Context, model classifier.Classifier, path Path, image func(i int) ([]uint8, error),
+	pairs []Pair, o PathOptions) (*PathMetrics, error) {
 	info, err := model.Info()
 	if err != nil {
 		return nil, err
@@ -98,7 +103,7 @@ func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 // walk makes the images of all paths, batch by batch.
 type walk struct {
 	path        Path
-	image       func(int) []uint8
+	image       func(int) ([]uint8, error)
 	pairs       []Pair
 	batches     chan walkBatch
 	free        chan []float32
@@ -140,7 +145,14 @@ func (w *walk) run(ctx context.Context) {
 		return
 	}
 	for i, pair := range w.pairs {
-		x0, x1 = toUnit(x0[:0], w.image(pair[0])), toUnit(x1[:0], w.image(pair[1]))
+		for end, x := range []*[]float64{&x0, &x1} {
+			pixels, err := w.image(pair[end])
+			if err != nil {
+				w.err = err
+				return
+			}
+			*x = toUnit((*x)[:0], pixels)
+		}
 		points, err := w.path.Set(x0, x1)
 		if err != nil {
 			w.err = fmt.Errorf("pair %d, images %d and %d: %w", i, pair[0], pair[1], err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -39,7 +39,7 @@ type PathSet struct {
 //
 // Errors: an unknown kind, more pairs than half of the images (pixel: of the smallest class), options out of range, as
 // *InputError.
-func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions) ([]PathSet, error) {
+func PathSets(kind PathKind, images *imageset.Images, pairs int, o FourierOptions) ([]PathSet, error) {
 	most, known := releasedPairs[kind]
 	if !known {
 		return nil, &InputError{Argument: "kind of paths", Value: string(kind), Expected: fmt.Sprintf("one of %q",
@@ -73,8 +73,8 @@ func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions
 	return []PathSet{{string(kind), path, list}}, err
 }
 
-// Measure is MeasurePaths of the set, whose name stands in reports.
-func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, images *dataset.Images,
+// Measure is MeasurePaths of the set, whose name stands in reports; images are read as the paths need them.
+func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, images *imageset.Index,
 	o PathOptions) (*PathMetrics, error) {
 	if report := o.Progress; report != nil {
 		o.Progress = func(p progress.State) {
@@ -82,5 +82,11 @@ func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, image
 			report(p)
 		}
 	}
-	return MeasurePaths(ctx, model, s.Path, images.Image, s.Pairs, o)
+	return measurePaths(ctx, model, s.Path, func(i int) ([]uint8, error) {
+		one, err := images.Read(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		return one.Pixels, nil
+	}, s.Pairs, o)
 }

@@ -209,7 +209,7 @@ func TestAlterations(t *testing.T) {
 			lines, looks = slices.Concat([]string{toy.header()}, drawn, toy.close(drawn)), len(drawn)
 		}
 		digest := fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(strings.Join(lines, "\n")+"\n")))
-		if _, reason := check([]byte(sealed(lines)), 1e9); reason != "" {
+		if _, reason := check(strings.NewReader(sealed(lines)), 1e9); reason != "" {
 			t.Fatalf("%s: before any alteration: %s", toy.rule, reason)
 		}
 		for j := range each {
@@ -218,7 +218,7 @@ func TestAlterations(t *testing.T) {
 			if j%2 == 0 {
 				text = strings.Join(append(a.lines, digest), "\n") + "\n"
 			}
-			c, reason := check([]byte(text), 1e9)
+			c, reason := check(strings.NewReader(text), 1e9)
 			switch {
 			case reason != "":
 				rejected[a.kind]++

@@ -33,9 +33,11 @@
 package main
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"io"
 	"math/big"
 	"os"
@@ -48,23 +50,27 @@ import (
 // checker stands at a line of a ledger.
 type checker struct {
 	header
-	lines                          []string
+	in                             *bufio.Reader
+	line                           string // "" at the end
+	digest                         hash.Hash
 	at, images, classes, abstained int // at: line, from 0
 	sigma, alpha                   *big.Rat
 	samples                        []int          // up to each look, those of the selection not counted; 0 in front
 	levels                         []level        // α of the looks
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
-	all                            []*image
-	terms                          int // of sums that may still be added up, lest a made-up file keeps the checker busy
+	all                            []image
+	hits                           []int // memory for those of images
+	terms                          int   // of sums that may still be added up, lest a made-up file keeps the checker busy
 }
 
 // image is what the looks of an image say. Its class is the one that the selection chose.
 type image struct {
 	id, label, class int
-	voted, from      int      // the class before an abstention; number of its first line
-	claimed          []string // lower bound and radius
-	hits, samples    []int    // up to each look behind the selection
+	voted            int // the class before an abstention
+	lower            probability
+	radius           float64
+	hits, samples    []int // up to each look behind the selection
 }
 
 // reject rejects a ledger, must where a condition does not hold.
@@ -102,10 +108,13 @@ func run(args []string, out, errs io.Writer) (code int) {
 
 // follow checks a file and says what came of it.
 func follow(file, claims string, out, errs io.Writer) (code int) {
-	data, err := os.ReadFile(file)
-	c, reason := check(data, 1e9)
+	c, reason := &checker{}, ""
+	in, err := os.Open(file)
 	if err != nil {
 		reason = err.Error()
+	} else {
+		defer in.Close()
+		c, reason = check(in, 1e9)
 	}
 	if reason != "" {
 		fmt.Fprintf(errs, "%s:%d: %s\n", plain(file), c.at+1, plain(reason))
@@ -126,7 +135,7 @@ func follow(file, claims string, out, errs io.Writer) (code int) {
 		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law%s are those that the "+
 		"header names.\n%s"+
 		"\"certspec ledger replay\" asks the model. %s\n%s",
-		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at],
+		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.line,
 		map[bool]string{true: ", σ and seed", false: " and seed"}[c.SeedChosen], unread, map[bool]string{
 			true: "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
 			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and " +
@@ -144,45 +153,68 @@ func plain(text string) string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }
 
-// check checks a ledger. Where it fails, the checker stands at the line that is wrong.
-func check(data []byte, terms int) (c *checker, reason string) {
-	c = &checker{terms: terms, lines: strings.Split(string(data), "\n"), least: map[string]int{}, samples: []int{0}}
+// check checks a ledger, line by line. Where it fails, the checker stands at the line that is wrong.
+func check(in io.Reader, terms int) (c *checker, reason string) {
+	c = &checker{terms: terms, in: bufio.NewReaderSize(in, 1<<16), digest: sha256.New(), least: map[string]int{},
+		samples: []int{0}, at: -1}
 	defer func() {
 		if r := recover(); r != nil {
 			reason = r.(string)
 		}
 	}()
-	must(c.lines[len(c.lines)-1] == "", "the file was cut within its last line")
+	c.next()
 	c.begin()
-	images, seen := []*image{}, map[int]bool{}
-	for c.at = 1; !strings.HasPrefix(c.lines[c.at], "claims "); {
-		must(c.lines[c.at] != "" && c.lines[c.at][0] != '~',
-			"not closed: it claims nothing. The counts of its %d images hold", len(images))
+	seen := map[int]bool{} // nil as long as they ascend
+	for c.next(); !strings.HasPrefix(c.line, "claims "); {
+		must(c.line != "" && c.line[0] != '~', "not closed: it claims nothing. The counts of its %d images hold",
+			len(c.all))
+		first := c.at
 		m := c.image()
-		must(!seen[m.id], "image %d came before", m.id)
-		seen[m.id], images = true, append(images, m)
+		if n := len(c.all); len(seen) > 0 || n > 0 && m.id <= c.all[n-1].id {
+			for i := len(seen); i < n; i++ {
+				seen[c.all[i].id] = true
+			}
+			if seen[m.id] {
+				c.at = first
+				reject("image %d came before", m.id)
+			}
+		}
+		c.all = append(c.all, m)
 	}
-	must(len(images) == c.images, "%d images, the header announces %d", len(images), c.images)
-	c.at--
-	c.expect("claims %d", len(images))
-	c.claims(images)
-	c.all = images
-	size, digest := 0, sha256.New()
-	for _, line := range c.lines[:c.at+1] {
-		size += len(line) + 1
-	}
-	for part := range slices.Chunk(data[:size], 1<<12) { // in parts, as WebAssembly makes fast what is called often
-		digest.Write(part)
-	}
-	c.expect("sha256 %x", digest.Sum(nil))
-	must(c.at == len(c.lines)-2, "something follows the digest")
+	must(len(c.all) == c.images, "%d images, the header announces %d", len(c.all), c.images)
+	must(c.line == fmt.Sprint("claims ", len(c.all)), "want claims %d", len(c.all))
+	c.claims()
+	c.next()
+	sum := fmt.Sprintf("%x", c.digest.Sum(nil))
+	must(c.line == "sha256 "+sum, "want sha256 %s", sum)
+	rest, err := c.in.ReadSlice('\n')
+	must(len(rest) == 0 || err != io.EOF, "the file was cut within its last line")
+	must(len(rest) == 0, "something follows the digest")
 	return c, ""
+}
+
+// next goes on to the next line. All lines up to it enter the digest.
+func (c *checker) next() {
+	if c.at >= 0 {
+		io.WriteString(c.digest, c.line)
+		c.digest.Write([]byte{'\n'})
+	}
+	c.at++
+	line, err := c.in.ReadSlice('\n')
+	c.line = string(line)
+	for err == bufio.ErrBufferFull && len(c.line) < 1<<28 {
+		line, err = c.in.ReadSlice('\n')
+		c.line += string(line)
+	}
+	must(err == nil || err == io.EOF, "%v", err)
+	must(err == nil || c.line == "", "the file was cut within its last line")
+	c.line = strings.TrimSuffix(c.line, "\n")
 }
 
 // expect goes on to the next line, which must be this one.
 func (c *checker) expect(format string, args ...any) {
-	c.at++
-	must(c.lines[c.at] == fmt.Sprintf(format, args...), "want "+format, args...)
+	c.next()
+	must(c.line == fmt.Sprintf(format, args...), "want "+format, args...)
 }
 
 // cut takes a whole number of at most 9 digits, in its only form, and what stands before it, off a
@@ -222,7 +254,7 @@ func exact(n json.Number) *big.Rat {
 
 // begin checks what was announced before the first noise sample was drawn, and that the looks spend α.
 func (c *checker) begin() {
-	c.read(c.lines[0])
+	c.read(c.line)
 	c.images, c.classes, c.sigma, c.alpha = whole(c.Data.Images), whole(c.Model.Classes), exact(c.Sigma), exact(c.Alpha)
 	usable := func(n int) bool { return n > 0 && n < 1e9 && c.Block > 0 && n%c.Block == 0 }
 	must(c.images > 0 && usable(c.Selection), "want images, and a selection of whole blocks")
@@ -270,13 +302,17 @@ func (c *checker) begin() {
 
 // image checks the looks of an image: blocks as announced, counts that sum to their samples. The line of a look is
 // image, label, first block, block behind the last, misses, class:count …
-func (c *checker) image() *image {
-	m, ends, votes, hits, rest := &image{class: -1, from: c.at}, c.samples[:1], 0, 0, ""
-	m.id, rest = cut(c.lines[c.at], "")
+func (c *checker) image() image {
+	m, ends, votes, hits, rest := image{class: -1}, c.samples[:1], 0, 0, ""
+	m.id, rest = cut(c.line, "")
+	if cap(c.hits)-len(c.hits) < len(c.samples) {
+		c.hits = make([]int, 0, max(1<<10, len(c.samples)))
+	}
+	begin := len(c.hits)
 	m.label, _ = cut(rest, " ")
 	for from, look := 0, 0; look == 0 || look < len(ends) && ends[look] > ends[look-1]; look++ { // 0 is the selection
 		var f [5]int
-		f[0], rest = cut(c.lines[c.at], "")
+		f[0], rest = cut(c.line, "")
 		if look > 1 && f[0] != m.id {
 			break // staged and betting may end after any look
 		}
@@ -310,7 +346,12 @@ func (c *checker) image() *image {
 			reject("counts and misses sum to %d, the look has %d noise samples", sum, to-from)
 		}
 		if from = to; look > 0 {
-			m.hits, m.samples = append(m.hits, hits), append(m.samples, to-c.Selection)
+			c.hits = append(c.hits, hits)
+			if at := len(c.hits) - begin; at < len(c.samples) && c.samples[at] == to-c.Selection && len(m.samples) == at-1 {
+				m.samples = c.samples[1 : at+1 : at+1] // as nearly all have it
+			} else {
+				m.samples = append(m.samples, to-c.Selection)
+			}
 		} else if m.voted = m.class; votes > 0 { // else it abstains
 			ends = c.samples
 			for _, s := range c.Rule.Sizes { // of the one look, by votes
@@ -319,17 +360,19 @@ func (c *checker) image() *image {
 				}
 			}
 		}
-		c.at++
+		c.next()
 	}
+	m.hits = c.hits[begin:len(c.hits):len(c.hits)]
 	return m
 }
 
 // claims checks the claims, image, class, k, n, lower bound, radius, and the figures that follow from them.
-func (c *checker) claims(images []*image) {
+func (c *checker) claims() {
 	labelled, sum, radii := int64(0), new(big.Rat), []float64{} // of the images that are certified and correct
-	for _, m := range images {
-		c.at++
-		f := strings.Fields(c.lines[c.at])
+	for i := range c.all {
+		m := &c.all[i]
+		c.next()
+		f := strings.Fields(c.line)
 		must(len(f) == 6, "a claim is expected")
 		k, n, radius := whole(f[2]), whole(f[3]), exact(json.Number(f[5]))
 		decimals, _ := strconv.ParseInt(strings.TrimPrefix(f[4], "0."), 10, 64)
@@ -339,8 +382,8 @@ func (c *checker) claims(images []*image) {
 			c.abstained++
 		}
 		want := fmt.Sprintf("%d %d %d %d %s %s", m.id, m.class, k, n, lower, strconv.FormatFloat(r, 'f', -1, 64))
-		must(c.lines[c.at] == want && lower < whole15, "want %s", want)
-		m.claimed = f[4:]
+		must(c.line == want && lower < whole15, "want %s", want)
+		m.lower, m.radius = lower, r
 		c.claim(m, k, n, lower, radius)
 		labelled += min(1, int64(m.label)+1) // −1: no label
 		if m.label >= 0 && m.label == m.class {
@@ -371,7 +414,8 @@ func (c *checker) states(i int) bool {
 	if c.targets != nil || i == 0 {
 		return i < max(len(c.targets), 1)
 	}
-	r, stated := big.NewRat(int64(i), 4), strings.HasPrefix(c.lines[c.at+1], "certified ")
+	ahead, _ := c.in.Peek(len("certified "))
+	r, stated := big.NewRat(int64(i), 4), string(ahead) == "certified "
 	must(!stated || c.reaches(r, -3, 0), "no image can reach the radius %v", float64(i)/4)
 	must(stated || !c.reaches(times(r, big.NewRat(1e9+3, 1e9)), 3, 1e-5), "want the certified accuracy at %v",
 		float64(i)/4)

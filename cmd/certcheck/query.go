@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/big"
 	"os"
@@ -25,6 +28,7 @@ import (
 // is no smaller than the j-th largest probability. A miss counts for every class.
 type query struct {
 	*checker
+	again *checker // reads the ledger a second time: the first kept no counts
 	lines []string
 	at    int
 	k     int
@@ -36,15 +40,16 @@ type query struct {
 	label []int
 }
 
-// asked checks the claims of a file against a ledger that was checked.
-func (c *checker) asked(text string) (line int, reason string) {
-	q := &query{checker: c, lines: strings.Split(text, "\n")}
+// asked checks the claims of a file against a ledger that was checked, and is read again.
+func (c *checker) asked(ledger io.Reader, text string) (line int, reason string) {
+	q := &query{checker: c, lines: strings.Split(text, "\n"), again: &checker{in: bufio.NewReaderSize(ledger, 1<<16),
+		digest: sha256.New(), at: -1}}
 	defer func() {
 		if r := recover(); r != nil {
 			line, reason = q.at, r.(string)
 		}
 	}()
-	must(q.next() == "certspec-claims 1 sha256:"+strings.TrimPrefix(c.lines[c.at], "sha256 "),
+	must(q.next() == "certspec-claims 1 sha256:"+strings.TrimPrefix(c.line, "sha256 "),
 		"claims on another ledger, or of another version")
 	f := strings.Fields(q.next())
 	must(len(f) == 7 && f[0]+f[1]+f[3]+f[5] == "questiontop-ksharenorm" && (f[6] == "l2" || f[6] == "linf"),
@@ -57,9 +62,21 @@ func (c *checker) asked(text string) (line int, reason string) {
 	q.d = times(times(exact(s.Height), exact(s.Width)), exact(s.Channels))
 	must(!q.linf || q.d.Cmp(one) >= 0, "images without values")
 	must(q.next() == fmt.Sprint("claims ", len(c.all)), "want claims %d", len(c.all))
-	for _, m := range c.all {
-		q.image(m)
+	q.again.next()
+	for i := range c.all {
+		m := &c.all[i]
+		q.again.next() // the selection
+		looks := make([]string, len(m.samples))
+		for k := range looks {
+			q.again.next()
+			looks[k] = q.again.line
+		}
+		q.image(m, looks)
 	}
+	for q.again.next(); q.again.line != c.line; q.again.next() {
+		must(q.again.line != "", "the ledger has changed")
+	}
+	must(c.line == fmt.Sprintf("sha256 %x", q.again.digest.Sum(nil)), "the ledger has changed")
 	for q.at < len(q.lines)-1 {
 		q.figure(strings.Fields(q.next()))
 	}
@@ -74,7 +91,7 @@ func (q *query) next() string {
 }
 
 // image checks the claim on one image.
-func (q *query) image(m *image) {
+func (q *query) image(m *image, looks []string) {
 	f := strings.Fields(q.next())
 	uppers := q.k * q.share.Sign()
 	must(len(f) == 4+uppers && whole(f[0]) == m.id, "want the claim on image %d", m.id)
@@ -96,10 +113,11 @@ func (q *query) image(m *image) {
 	must(!certified && radius.Sign() == 0 || class >= 0 && f[1] == strconv.Itoa(class),
 		"want class %d, or -1 and the radius 0", class)
 	if q.k == 1 && uppers == 0 { // the ledger claims it
-		must(certified == (m.class >= 0) && f[2] == m.claimed[0], "another claim than that of the ledger")
-		of := exact(json.Number(m.claimed[1]))
+		must(certified == (m.class >= 0) && f[2] == m.lower.String(), "another claim than that of the ledger")
+		text := strconv.FormatFloat(m.radius, 'f', -1, 64)
+		of := exact(json.Number(text))
 		must(r.Cmp(of) <= 0 && more.Cmp(of) > 0 && (q.linf || r.Cmp(of) == 0),
-			"the radius is %s, in the ledger %s", f[3], m.claimed[1])
+			"the radius is %s, in the ledger %s", f[3], text)
 		return
 	}
 	bounds := make([]probability, 1+uppers)
@@ -117,7 +135,7 @@ func (q *query) image(m *image) {
 		must(!slices.ContainsFunc(bounds, func(p probability) bool { return p > 0 }), "a bound without a class")
 		return
 	}
-	hits, against := q.tally(m, class, uppers)
+	hits, against := q.tally(m, looks, class, uppers)
 	q.bound(m, hits, bounds[0], minus(one, q.share))
 	for j, u := range bounds[1:] {
 		q.bound(m, against[j], whole15-u, times(q.share, big.NewRat(1, int64(q.k))))
@@ -126,13 +144,14 @@ func (q *query) image(m *image) {
 	must(!q.inTop(more, 0, bounds), "the bounds prove more than the radius %s", f[len(f)-1])
 }
 
-// tally reads the looks of an image again: up to each, the hits of a class, and the samples against the j-th most
+// tally reads the looks of an image: up to each, the hits of a class, and the samples against the j-th most
 // frequent of the others.
-func (q *query) tally(m *image, class, uppers int) (hits []int, against [][]int) {
+func (q *query) tally(m *image, looks []string, class, uppers int) (hits []int, against [][]int) {
 	counts, misses := map[int]int{}, 0
 	against = make([][]int, uppers)
 	for i, n := range m.samples {
-		f := strings.Fields(q.checker.lines[m.from+1+i])
+		f := strings.Fields(looks[i])
+		must(len(f) >= 5, "the ledger has changed")
 		misses += whole(f[4])
 		for _, field := range f[5:] {
 			c, count, _ := strings.Cut(field, ":")
@@ -313,7 +332,12 @@ func (c *checker) query(ledger, file string) (words, reason string) {
 	if err != nil {
 		return "", err.Error()
 	}
-	if line, reason := c.asked(string(data)); reason != "" {
+	in, err := os.Open(ledger)
+	if err != nil {
+		return "", err.Error()
+	}
+	defer in.Close()
+	if line, reason := c.asked(in, string(data)); reason != "" {
 		return "", fmt.Sprintf("%s:%d: %s", plain(file), line, plain(reason))
 	}
 	return fmt.Sprintf("%s: all %d claims follow from the counts of %s\n", plain(file), len(c.all), plain(ledger)), ""

@@ -51,7 +51,7 @@ func TestQueries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, reason := check(data, 1e9)
+		c, reason := check(bytes.NewReader(data), 1e9)
 		if reason != "" {
 			t.Fatal(reason)
 		}
@@ -79,7 +79,7 @@ func TestQueries(t *testing.T) {
 			if err := a.Write(&text, []float64{0, .25, .5}, sets, classes); err != nil {
 				t.Fatal(err)
 			}
-			if line, reason := c.asked(text.String()); reason != "" {
+			if line, reason := c.asked(bytes.NewReader(data), text.String()); reason != "" {
 				t.Fatalf("%s, %+v: line %d: %s", file, q, line, reason)
 			}
 			lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
@@ -89,7 +89,7 @@ func TestQueries(t *testing.T) {
 					continue
 				}
 				altered++
-				if _, reason := c.asked(strings.Join(short, "\n") + "\n"); reason == "" {
+				if _, reason := c.asked(bytes.NewReader(data), strings.Join(short, "\n")+"\n"); reason == "" {
 					passed++
 					t.Errorf("%s, %+v: passed: %s", file, q, difference(short, lines))
 				}

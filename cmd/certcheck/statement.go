@@ -76,7 +76,7 @@ func stated(text string, data []byte, c *checker) (reason string) {
 		want = ofGate(data)
 	} else {
 		if c == nil {
-			c, reason = check(data, 1e9)
+			c, reason = check(bytes.NewReader(data), 1e9)
 			must(reason == "", "the ledger: %s", reason)
 		}
 		want = c.state(&s, kind, data)
@@ -108,7 +108,7 @@ func (c *checker) state(s *said, kind string, data []byte) string {
 		r, t, k := exact(claim.Radius), exact(claim.Threshold), 0
 		must(t.Cmp(one) <= 0, "a threshold of %s", claim.Threshold)
 		for _, m := range c.all {
-			if m.label >= 0 && m.label == m.class && exact(json.Number(m.claimed[1])).Cmp(r) >= 0 {
+			if m.label >= 0 && m.label == m.class && exact(json.Number(strconv.FormatFloat(m.radius, 'f', -1, 64))).Cmp(r) >= 0 {
 				k++
 			}
 		}

@@ -34,7 +34,7 @@ func TestStatements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, reason := check(data, 1e9)
+		c, reason := check(bytes.NewReader(data), 1e9)
 		if reason != "" {
 			t.Fatal(reason)
 		}

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	attackcmd "github.com/certspec/certspec/cmd/certspec/attack"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine/onnx"
 )
 
@@ -61,6 +63,42 @@ func TestAttack(t *testing.T) {
 	}
 	if _, err := onnx.Library(""); err == nil {
 		attackONNX(t, model, other)
+	}
+}
+
+// The images that are attacked are those of the ledger, value by value, also in another selection of their set.
+func TestAttackOnOtherImages(t *testing.T) {
+	dir := t.TempDir()
+	array := func(name string, shape []int, values []byte) string {
+		var file bytes.Buffer
+		if err := dataset.WriteArrayHeader(&file, "|u1", shape...); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, append(file.Bytes(), values...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	values := make([]byte, 4*28*28)
+	labels := array("labels.npy", []int{4}, []byte{0, 1, 0, 1})
+	set := "npy:" + array("images.npy", []int{4, 28, 28, 1}, values) + "," + labels
+	values[2*28*28+7] = 1
+	other := "npy:" + array("other.npy", []int{4, 28, 28, 1}, values) + "," + labels
+	model, ledger := filepath.Join(dir, "net"), filepath.Join(dir, "run.ledger")
+	for _, args := range [][]string{
+		{"train", "--data", set, "--test", set, "--epochs", "1", "--batch", "4", "--sigma", "0.25", "--engine", "go", "--out", model},
+		{"certify", "--model", model, "--data", set + "[range=0:3]", "--sigma", "0.25", "--n", "50", "--block", "50", "--rule", "fixed", "--engine", "go", "--out", ledger},
+	} {
+		if _, err := outputOf(t, args[0], args[1:]...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for data, want := range map[string]string{set + "[range=0:3]": "", set: "", other + "[range=0:2]": "", other: "image 2 differs"} {
+		_, err := outputOf(t, "attack", ledger, "--model", model, "--data", data, "--radii", "0.1", "--steps", "1", "--noises", "1", "--n", "100", "--engine", "go")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", data, err, want)
+		}
 	}
 }
 

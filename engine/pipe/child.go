@@ -92,12 +92,30 @@ func startChild(command []string, log *log) (*child, error) {
 	return c, nil
 }
 
-// readHello waits for the hello.
+// readHello waits for the hello. A program that waits for input before is no classifier.
 func (c *child) readHello(ctx context.Context, timeout time.Duration) (h hello, err error) {
+	const look = 250 * time.Millisecond
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	if c.command != nil {
+		go func() {
+			for waits := 0; ctx.Err() == nil; time.Sleep(look) {
+				if waits++; !waitsForInput(c.command.Process.Pid) {
+					waits = 0
+				} else if waits == 3 {
+					refuse(errors.New("it waits for input and has said no hello: it does not speak certspec's protocol" +
+						" (engine/pipe/PROTOCOL.md)" + c.log.lastWords()))
+				}
+			}
+		}()
+	}
 	err = c.limited(ctx, timeout, "says no hello", func() error {
 		h, err = readHello(c.reader)
 		return err
 	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
 	return h, err
 }
 

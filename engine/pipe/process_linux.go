@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"syscall"
@@ -22,4 +23,16 @@ func widen(pipe *os.File) {
 	if raw, err := pipe.SyscallConn(); err == nil {
 		raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
 	}
+}
+
+// waitsForInput reports whether a process, of one thread and without children, waits for its standard input, as cat
+// does: before its hello nothing comes there, so that it waits forever.
+func waitsForInput(pid int) bool {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	children, also := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+	var call, file int
+	n, _ := fmt.Sscanf(string(text), "%d 0x%x", &call, &file)
+	return err == nil && also == nil && len(threads) == 1 && len(children) == 0 && n == 2 && file == 0 &&
+		(call == syscall.SYS_READ || call == syscall.SYS_SPLICE)
 }

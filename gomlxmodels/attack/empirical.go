@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
@@ -77,7 +77,7 @@ func (o Outcome) Broken() bool { return o.Class != rs.Abstain && o.Class != o.La
 // The outcomes stand image by image, and for each in the order of the radii. The classifier answers for the
 // network, on whatever engine. Images need labels.
 func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoothed classifier.Classifier,
-	images *dataset.Images, o EmpiricalOptions) ([]Outcome, error) {
+	images *imageset.Index, o EmpiricalOptions) ([]Outcome, error) {
 	a := m.Card.Architecture
 	o, err := o.ready(images, a.Shape, a.Classes)
 	if err != nil {
@@ -98,7 +98,7 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 }
 
 // ready are the options with their defaults, where the images are those of a network.
-func (o EmpiricalOptions) ready(images *dataset.Images, shape pixel.Shape, classes int) (EmpiricalOptions, error) {
+func (o EmpiricalOptions) ready(images *imageset.Index, shape pixel.Shape, classes int) (EmpiricalOptions, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return o, err
@@ -123,7 +123,7 @@ type descent interface {
 
 // attack attacks groups of so many images.
 func (o EmpiricalOptions) attack(ctx context.Context, d descent, size int, smoothed classifier.Classifier,
-	images *dataset.Images) ([]Outcome, error) {
+	images *imageset.Index) ([]Outcome, error) {
 	report := newReport(o, images)
 	var all []Outcome
 	for start := 0; start < images.Len(); start += size {
@@ -131,7 +131,10 @@ func (o EmpiricalOptions) attack(ctx context.Context, d descent, size int, smoot
 		for k := range members {
 			members[k] = min(start+k, images.Len()-1)
 		}
-		batch := o.batch(images, members)
+		batch, err := o.batch(ctx, images, members)
+		if err != nil {
+			return nil, err
+		}
 		found := make([][]Outcome, size)
 		broken := make([][]uint8, size) // where it is
 		tell := func(k int, out Outcome, pixels []uint8) {
@@ -161,7 +164,7 @@ func (o EmpiricalOptions) attack(ctx context.Context, d descent, size int, smoot
 				broken[k] = attacked[k]
 				tell(k, Outcome{
 					Image: predict.Image, Label: images.Labels[members[k]], Radius: radius,
-					Norm: distance(images.Image(members[k]), attacked[k]) / pixel.Steps, Class: p.Class,
+					Norm: distance(batch.pixels[k], attacked[k]) / pixel.Steps, Class: p.Class,
 				}, attacked[k])
 			}
 			report(min(size, images.Len()-start))
@@ -182,13 +185,17 @@ type group struct {
 	dims   [3]int
 }
 
-func (o EmpiricalOptions) batch(images *dataset.Images, members []int) *group {
+func (o EmpiricalOptions) batch(ctx context.Context, images *imageset.Index, members []int) (*group, error) {
 	s := images.Shape
 	g := &group{dims: [3]int{s.Height, s.Width, s.Channels}, delta: make([]float32, o.Noises*len(members)*s.Len())}
 	for k, member := range members {
-		g.pixels = append(g.pixels, images.Image(member))
+		one, err := images.Read(ctx, member)
+		if err != nil {
+			return nil, err
+		}
+		g.pixels = append(g.pixels, one.Pixels)
 		g.labels = append(g.labels, int32(images.Labels[member]))
-		for _, v := range images.Image(member) {
+		for _, v := range one.Pixels {
 			g.x = append(g.x, float32(v)/pixel.Steps)
 		}
 		random := rand.New(rand.NewPCG(o.Seed, uint64(images.IDs[member])))
@@ -199,7 +206,7 @@ func (o EmpiricalOptions) batch(images *dataset.Images, members []int) *group {
 			}
 		}
 	}
-	return g
+	return g, nil
 }
 
 // attack gives the attacked images, in bytes.
@@ -270,7 +277,7 @@ func distance(a, b []uint8) float64 {
 }
 
 // newReport tells the Reporter how many attacks are done.
-func newReport(o EmpiricalOptions, images *dataset.Images) func(more int) {
+func newReport(o EmpiricalOptions, images *imageset.Index) func(more int) {
 	start, done := time.Now(), 0
 	total := images.Len() * len(o.Radii)
 	return func(more int) {

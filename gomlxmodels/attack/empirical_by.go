@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 )
 
 // Gradients gives, at each point, the probability of a class and its gradient by the point. A point is
@@ -19,7 +19,7 @@ type Gradients interface {
 
 // EmpiricalBy is Empirical with gradients from elsewhere, of a network that answers itself as smoothed.
 // Of a feedforward.Network they come in float64 from the host: slower by orders of magnitude.
-func EmpiricalBy(ctx context.Context, g Gradients, smoothed classifier.Classifier, images *dataset.Images,
+func EmpiricalBy(ctx context.Context, g Gradients, smoothed classifier.Classifier, images *imageset.Index,
 	o EmpiricalOptions) ([]Outcome, error) {
 	info, err := smoothed.Info()
 	if err != nil {

@@ -69,7 +69,7 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 		return func(out Outcome, pixels []uint8) { found[k][place{out.Image, out.Radius}] = pixels }
 	}
 	o.Found = keep(0)
-	outcomes, err := Empirical(t.Context(), b, m, network, images, o)
+	outcomes, err := Empirical(t.Context(), b, m, network, images.Indexed(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Found = keep(1)
-	again, err := EmpiricalBy(t.Context(), layers, network, images, o)
+	again, err := EmpiricalBy(t.Context(), layers, network, images.Indexed(), o)
 	if err != nil || len(again) != len(outcomes) {
 		t.Fatalf("%d outcomes of layers, %v", len(again), err)
 	}
@@ -137,12 +137,12 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 	} {
 		bad := o
 		change(&bad)
-		if _, err := Empirical(t.Context(), b, m, network, images, bad); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Empirical(t.Context(), b, m, network, images.Indexed(), bad); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
 	images.Labels[3] = -1
-	if _, err := Empirical(t.Context(), b, m, network, images, o); err == nil || !strings.Contains(err.Error(), "image 30 of noise has the label -1") {
+	if _, err := Empirical(t.Context(), b, m, network, images.Indexed(), o); err == nil || !strings.Contains(err.Error(), "image 30 of noise has the label -1") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -3,7 +3,7 @@ package attack
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -20,7 +20,7 @@ type UnderAttack struct {
 
 // InLedger returns the images whose certificates a run has, with those, in the order of the run. Errors: an image with
 // another label; no image of the run.
-func InLedger(run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, error) {
+func InLedger(run *rs.Run, images *imageset.Index) (*imageset.Index, rs.Rows, error) {
 	var places []int
 	var rows rs.Rows
 	for _, row := range run.Rows {

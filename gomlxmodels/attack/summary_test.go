@@ -28,16 +28,16 @@ func TestSummarize(t *testing.T) {
 
 	run := &rs.Run{Rows: rows}
 	images := &dataset.Images{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, IDs: []int{4, 5, 6}, Labels: []int{1, 0, 1}, Pixels: []uint8{7, 8, 9}}
-	both, of, err := InLedger(run, images)
-	if err != nil || both.Len() != 2 || both.Image(1)[0] != 9 || len(of) != 2 || of[0].Image != 4 {
+	both, of, err := InLedger(run, images.Indexed())
+	if err != nil || both.Len() != 2 || both.IDs[1] != 6 || len(of) != 2 || of[0].Image != 4 {
 		t.Errorf("%+v, %+v, %v; want the images 4 and 6", both, of, err)
 	}
 	images.Labels[0] = 0
-	if _, _, err := InLedger(run, images); err == nil {
+	if _, _, err := InLedger(run, images.Indexed()); err == nil {
 		t.Error("another label passes")
 	}
 	images.IDs = []int{10, 11, 12}
-	if _, _, err := InLedger(run, images); err == nil {
+	if _, _, err := InLedger(run, images.Indexed()); err == nil {
 		t.Error("other images pass")
 	}
 }

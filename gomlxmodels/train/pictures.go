@@ -13,8 +13,9 @@ import (
 // held is how many bytes of pixels of a set stay in memory: 50,000 pictures of 32×32 are 154 MB.
 var held int64 = 1 << 30
 
-// pictureSet is a set whose images are read when a batch needs them. Those of a set of at most held bytes stay in memory
-// from their first epoch on; those of a larger one are read again in every epoch.
+// pictureSet is a set whose images are read when a batch needs them. Those of a set of at most held
+// bytes stay in memory from their first epoch on; those of a larger one are read again in every
+// epoch.
 type pictureSet struct {
 	*imageset.Index
 	kept []atomic.Pointer[imageset.Images] // nil: they do not stay
@@ -57,7 +58,8 @@ func (p *pictureSet) image(i int) ([]uint8, error) {
 // needsMemory refuses a set of which all pixels are needed at once, where they are more than memory is to hold.
 func (p *pictureSet) needsMemory(why string) error {
 	if p.bytes() > held {
-		return fmt.Errorf("train: %s needs all pixels of %s in memory, %d MB; expected at most %d MB: take fewer images, "+
+		return fmt.Errorf("train: %s needs all pixels of %s in memory, %d MB; expected at most %d MB: take fewer "+
+			"images, "+
 			"as by [count=%d] behind its name", why, p.Name, p.bytes()>>20, held>>20, held/int64(p.Shape.Len()))
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/lines"
@@ -134,7 +135,7 @@ type recording struct {
 	RecordOptions
 	model  classifier.Classifier
 	data   *dataset.Dataset
-	images *dataset.Images
+	images *imageset.Index
 	kept   parts
 }
 
@@ -144,7 +145,7 @@ func (r *recording) open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("evaluate: %w", err)
 	}
-	if r.images, err = r.data.Load(ctx); err != nil {
+	if r.images, err = r.data.Index(ctx, r.Progress); err != nil {
 		return err
 	}
 	if r.Name == "" {
@@ -305,7 +306,7 @@ func (r *recording) paths(ctx context.Context, kind spectral.PathKind) (part, er
 	if kind == spectral.PixelPaths {
 		pairs = r.PixelPairs
 	}
-	sets, err := spectral.PathSets(kind, r.images, pairs, r.Fourier)
+	sets, err := spectral.PathSets(kind, &r.images.Images, pairs, r.Fourier)
 	if err != nil {
 		return p, err
 	}

@@ -60,7 +60,7 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := paths[0].Measure(t.Context(), brightness(), images, spectral.PathOptions{})
+	m, err := paths[0].Measure(t.Context(), brightness(), images.Indexed(), spectral.PathOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -251,7 +251,7 @@ func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string
 	if err != nil {
 		return "", err
 	}
-	images, err := d.Load(ctx)
+	images, err := d.Index(ctx, r.progress)
 	if err != nil {
 		return "", err
 	}

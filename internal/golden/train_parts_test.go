@@ -178,7 +178,7 @@ func (g *golden) trained() {
 	g.train("started", from)
 
 	for _, way := range []string{adapt.BN, adapt.TENT} {
-		adapted, err := adapt.Run(context.Background(), m, images, adapt.Options{Method: way, Sigma: 0.1, BatchSize: 4, Steps: 3, Seed: 1, Backend: engine})
+		adapted, err := adapt.Run(context.Background(), m, images.Indexed(), adapt.Options{Method: way, Sigma: 0.1, BatchSize: 4, Steps: 3, Seed: 1, Backend: engine})
 		g.must(err)
 		g.json("adapted "+way, adapted.Weights)
 	}
@@ -205,7 +205,7 @@ func (g *golden) trained() {
 	found, err := attack.Confidences(context.Background(), b, m, images, attacks, nil)
 	g.must(err)
 	g.json("attacked confidences", found)
-	outcomes, err := attack.Empirical(context.Background(), b, m, net, images, attack.EmpiricalOptions{
+	outcomes, err := attack.Empirical(context.Background(), b, m, net, images.Indexed(), attack.EmpiricalOptions{
 		Radii: []float64{0.25, 1}, Steps: 3, Noises: 4, Seed: 2, Predict: rs.PredictOptions{Sigma: 0.25, Samples: 100, Seed: 1, Block: 100},
 	})
 	g.must(err)

@@ -66,13 +66,13 @@ type Coverage struct {
 //
 // Errors: images without a label; options out of range, as *calib.InputError and *rs.OptionError; those of the model
 // and of ctx.
-func Measure(ctx context.Context, model classifier.Classifier, calibration, test *imageset.Images,
+func Measure(ctx context.Context, model classifier.Classifier, calibration, test *imageset.Index,
 	attacked map[float64]*imageset.Images, o Options) (*Sets, error) {
 	info, err := model.Info()
 	if err != nil {
 		return nil, fmt.Errorf("conformal: model: %w", err)
 	}
-	strange := func(images *imageset.Images, number uint64) (*strangeness, error) {
+	strange := func(images *imageset.Index, number uint64) (*strangeness, error) {
 		for i, label := range images.Labels {
 			if label < 0 || label >= info.Classes {
 				return nil, fmt.Errorf("conformal: image %d of %s has the label %d; expected one of %d classes",
@@ -111,7 +111,7 @@ func Measure(ctx context.Context, model classifier.Classifier, calibration, test
 			row.Threshold = &at
 		}
 		if images := attacked[radius]; images != nil {
-			moved, err := strange(images, 2+uint64(i))
+			moved, err := strange(images.Indexed(), 2+uint64(i))
 			if err != nil {
 				return nil, err
 			}

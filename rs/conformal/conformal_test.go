@@ -36,18 +36,26 @@ func always() classifier.Classifier {
 // above ⅔ takes in both classes, and one below only the first.
 func TestMeasureKnownSets(t *testing.T) {
 	all := grey(300)
-	calibration, test, err := Split(all, 150, nil, 3)
+	calibration, test, err := Split(all.Indexed(), 150, nil, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ones := func(im *imageset.Images) (n float64) {
+	ones := func(im *imageset.Index) (n float64) {
 		for _, label := range im.Labels {
 			n += float64(label)
 		}
 		return n / float64(im.Len())
 	}
+	places := make([]int, test.Len())
+	for i := range places {
+		places[i] = i
+	}
+	loaded, err := test.Load(t.Context(), places)
+	if err != nil {
+		t.Fatal(err)
+	}
 	o := Options{Sigma: .5, Radii: []float64{0, .25, 1.5}, Miscoverage: .5}
-	s, err := Measure(t.Context(), always(), calibration, test, map[float64]*imageset.Images{.25: test}, o)
+	s, err := Measure(t.Context(), always(), calibration, test, map[float64]*imageset.Images{.25: loaded}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +78,7 @@ func TestMeasureKnownSets(t *testing.T) {
 		t.Errorf("attacked: %+v", a)
 	}
 	all.Labels[5] = -1
-	if _, err := Measure(t.Context(), always(), all, test, nil, o); err == nil || !strings.Contains(err.Error(), "image 5 of grey has the label -1") {
+	if _, err := Measure(t.Context(), always(), all.Indexed(), test, nil, o); err == nil || !strings.Contains(err.Error(), "image 5 of grey has the label -1") {
 		t.Errorf("an image without a label: %v", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
@@ -83,18 +91,18 @@ func TestMeasureKnownSets(t *testing.T) {
 func TestSplit(t *testing.T) {
 	all := grey(10)
 	attacked := &Attacked{Images: []AttackedImage{{Image: 2}, {Image: 7}}}
-	calibration, test, err := Split(all, 0, attacked, 1)
+	calibration, test, err := Split(all.Indexed(), 0, attacked, 1)
 	if err != nil || calibration.Len() != 8 || test.Len() != 2 || slices.Contains(calibration.IDs, 2) || slices.Contains(calibration.IDs, 7) {
 		t.Errorf("%v: %v calibrate, %v are tested", err, calibration.IDs, test.IDs)
 	}
-	calibration, test, err = Split(all, 0, nil, 1)
+	calibration, test, err = Split(all.Indexed(), 0, nil, 1)
 	both := append(slices.Clone(calibration.IDs), test.IDs...)
 	slices.Sort(both)
 	if err != nil || calibration.Len() != 5 || !slices.Equal(both, all.IDs) {
 		t.Errorf("%v: %v", err, both)
 	}
 	for _, n := range []int{-1, 10, 11} {
-		if _, _, err := Split(all, n, nil, 1); err == nil {
+		if _, _, err := Split(all.Indexed(), n, nil, 1); err == nil {
 			t.Errorf("%d of 10 calibrate, and nothing is left", n)
 		}
 	}

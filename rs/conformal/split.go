@@ -12,7 +12,7 @@ import (
 // are exchangeable stay so.
 //
 // Errors: fewer images than that takes.
-func Split(all *imageset.Images, n int, attacked *Attacked, seed uint64) (calibration, test *imageset.Images,
+func Split(all *imageset.Index, n int, attacked *Attacked, seed uint64) (calibration, test *imageset.Index,
 	err error) {
 	isTest := map[int]bool{}
 	if attacked != nil {

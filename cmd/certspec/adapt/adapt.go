@@ -87,7 +87,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		o.Sigma = m.Card.Recipe.Noise()
 	}
 	o.Momentum = cli.OrNone(o.momentum)
-	images, err := d.Load(cmd.Context())
+	images, err := d.Index(cmd.Context(), cli.Progress())
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@
 package attack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
@@ -22,6 +24,7 @@ import (
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/conformal"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -130,7 +133,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.Load(cmd.Context())
+	all, err := d.Index(cmd.Context(), cli.Progress())
 	if err != nil {
 		return err
 	}
@@ -138,10 +141,17 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
+	if err := sameImages(cmd.Context(), h.Data, all, images); err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
 	law, _, _ := strings.Cut(string(h.Noise), "/")
 	o.Predict.Noise, o.Predict.Sigma = noise.Law(law), h.Sigma
 	o.Progress = cli.Progress()
-	if _, err := cli.LookFirst(cmd.Context(), smoothed, images, preflight.UseOfPrediction(o.Predict)); err != nil {
+	some, err := cli.Spread(cmd.Context(), images)
+	if err != nil {
+		return err
+	}
+	if _, err := cli.LookFirst(cmd.Context(), smoothed, some, preflight.UseOfPrediction(o.Predict)); err != nil {
 		return err
 	}
 	saved := conformal.Attacked{Data: images.Name, Sigma: h.Sigma}
@@ -188,8 +198,47 @@ func ofLedger(m classifier.Classifier, path, weights string) error {
 	return err
 }
 
+// sameImages makes sure that images of a set are those of a ledger on data. Where that is another selection of the
+// set, its images are looked up by the ledger's name.
+func sameImages(ctx context.Context, data ledger.Data, all, images *imageset.Index) error {
+	if all.Digest == data.Digest {
+		return nil
+	}
+	other := fmt.Errorf("it is of %s with the digest %s; --data %s has %s, and its images", data.Name, data.Digest,
+		all.Name, all.Digest)
+	d, err := dataset.OpenLike(data.Name, data.Name)
+	if err != nil {
+		return fmt.Errorf("%w cannot be compared: %w", other, err)
+	}
+	there, err := d.Index(ctx, cli.Progress())
+	if err != nil {
+		return fmt.Errorf("%w cannot be compared: %w", other, err)
+	}
+	if there.Digest != data.Digest {
+		return fmt.Errorf("%w cannot be compared: %s has the digest %s now", other, there.Name, there.Digest)
+	}
+	for i, id := range images.IDs {
+		one, err := images.Read(ctx, i)
+		if err != nil {
+			return err
+		}
+		at := there.Index(id)
+		if at < 0 {
+			return fmt.Errorf("%w are others: %s has no image %d", other, there.Name, id)
+		}
+		same, err := there.Read(ctx, at)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(one.Pixels, same.Pixels) {
+			return fmt.Errorf("%w are others: image %d differs", other, id)
+		}
+	}
+	return nil
+}
+
 // attack takes gradients from the engine of a model file, from the layers of an ONNX file, or from a program.
-func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, images *dataset.Images) ([]attack.Outcome,
+func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, images *imageset.Index) ([]attack.Outcome,
 	error) {
 	if program, ok := smoothed.(attack.Gradients); ok {
 		return attack.EmpiricalBy(ctx, program, smoothed, images, o.EmpiricalOptions)

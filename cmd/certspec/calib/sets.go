@@ -10,7 +10,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/conformal"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -99,7 +99,7 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	all, err := in.Load(cmd.Context())
+	all, err := in.Index(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 }
 
 // readAttacked reads the file of --attacked, if there is one.
-func (o *setsOptions) readAttacked(all *dataset.Images) (*conformal.Attacked, map[float64]*dataset.Images, error) {
+func (o *setsOptions) readAttacked(all *imageset.Index) (*conformal.Attacked, map[float64]*imageset.Images, error) {
 	if o.attacked == "" {
 		return nil, nil, nil
 	}
@@ -145,7 +145,7 @@ func (o *setsOptions) readAttacked(all *dataset.Images) (*conformal.Attacked, ma
 	if attacked.Sigma != o.sigma {
 		cli.Say("warning: %s was attacked at sigma %g", o.attacked, attacked.Sigma)
 	}
-	moved, err := attacked.ByRadius(all)
+	moved, err := attacked.ByRadius(&all.Images)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", o.attacked, err)
 	}

@@ -148,7 +148,7 @@ func (o *listOptions) describe(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	im, err := d.Load(cmd.Context())
+	im, err := d.Index(cmd.Context(), cli.Progress())
 	if err != nil {
 		return err
 	}

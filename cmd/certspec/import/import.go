@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -123,13 +124,13 @@ func (o *options) run(cmd *cobra.Command) error {
 		Recipe:  modelfile.Unknown(sigma),
 		Program: cli.Version(), Command: cli.CommandLine(os.Args[1:]),
 	}}
-	var images *dataset.Images
+	var images *imageset.Index
 	if data != "" {
 		d, err := dataset.Open(data)
 		if err != nil {
 			return cli.Wrong(err)
 		}
-		if images, err = d.Load(cmd.Context()); err != nil {
+		if images, err = d.Index(cmd.Context(), cli.Progress()); err != nil {
 			return err
 		}
 		if len(images.Classes) != a.Classes {
@@ -175,7 +176,7 @@ func unknownNetwork(weights string, err error) error {
 }
 
 // measureAccuracy fills in the card of the model that was written to path, and writes it again.
-func measureAccuracy(cmd *cobra.Command, path, choice string, images *dataset.Images, m *modelfile.Model) error {
+func measureAccuracy(cmd *cobra.Command, path, choice string, images *imageset.Index, m *modelfile.Model) error {
 	opened, err := cli.OpenModel(path, engine.Backend(choice))
 	if err != nil {
 		return err

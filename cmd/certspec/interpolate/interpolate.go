@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 	"github.com/certspec/certspec/internal/gomlxmodels/mix"
@@ -84,7 +85,7 @@ func (o *options) run(cmd *cobra.Command, from, to string) error {
 	if err != nil {
 		return err
 	}
-	var images *dataset.Images
+	var images *imageset.Index
 	if o.data != "" {
 		if pair.Ending() != "" {
 			return cli.Usagef("--adapt is for model files; %s has no running averages of its own", from)
@@ -93,7 +94,7 @@ func (o *options) run(cmd *cobra.Command, from, to string) error {
 		if err != nil {
 			return cli.Wrong(err)
 		}
-		if images, err = d.Load(cmd.Context()); err != nil {
+		if images, err = d.Index(cmd.Context(), cli.Progress()); err != nil {
 			return err
 		}
 	}
@@ -126,7 +127,7 @@ func (o *options) run(cmd *cobra.Command, from, to string) error {
 const renewing = 100
 
 // adapted writes a network between with the averages that images give.
-func (o *options) adapted(ctx context.Context, pair *mix.Pair, images *dataset.Images, path string,
+func (o *options) adapted(ctx context.Context, pair *mix.Pair, images *imageset.Index, path string,
 	alpha float64) error {
 	m, err := pair.Model(alpha)
 	if err != nil {

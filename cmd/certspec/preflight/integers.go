@@ -38,15 +38,16 @@ func (o *options) compareIntegers(ctx context.Context, c classifier.Classifier, 
 	if !ok {
 		return nil, cli.Usagef("--integers goes with --model: a program has no layers")
 	}
-	images, err := d.Load(ctx)
+	list, err := d.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if images.Len() > o.Images {
+	if list.Len() > o.Images {
 		d = d.Subset(dataset.Count(o.Images))
-		if images, err = d.Load(ctx); err != nil {
-			return nil, err
-		}
+	}
+	images, err := d.Load(ctx)
+	if err != nil {
+		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "certspec-preflight-")
 	if err != nil {

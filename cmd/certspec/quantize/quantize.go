@@ -100,14 +100,16 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	images, err := set.Load(cmd.Context())
+	list, err := set.List(cmd.Context())
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("calibrate") || images.Len() > o.calibrate {
-		if images, err = set.Subset(dataset.Count(o.calibrate)).Load(cmd.Context()); err != nil {
-			return err
-		}
+	if cmd.Flags().Changed("calibrate") || list.Len() > o.calibrate {
+		set = set.Subset(dataset.Count(o.calibrate))
+	}
+	images, err := set.Load(cmd.Context())
+	if err != nil {
+		return err
 	}
 	named := *images
 	named.Name = o.images.Name // as the record has it, --calibrate aside

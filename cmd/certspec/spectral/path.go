@@ -128,7 +128,7 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 	}
 	defer in.Close()
 	model := in.Model
-	images, err := in.Load(cmd.Context())
+	images, err := in.Index(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 	}
 	out.Model, out.Data, out.Points, out.Window = info.Name, images.Name, o.Points, o.Window
 	for _, kind := range kinds {
-		sets, err := spectral.PathSets(kind, images, o.pairs, o.FourierOptions)
+		sets, err := spectral.PathSets(kind, &images.Images, o.pairs, o.FourierOptions)
 		if err != nil {
 			return cli.Usage(err)
 		}

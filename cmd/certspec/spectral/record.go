@@ -148,7 +148,7 @@ func (o *recordOptions) run(cmd *cobra.Command) (none lines.Record, _ error) {
 		return none, err
 	}
 	defer in.Close()
-	images, err := in.Load(cmd.Context())
+	images, err := in.Index(cmd.Context())
 	if err != nil {
 		return none, err
 	}

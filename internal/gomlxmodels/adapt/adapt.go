@@ -19,7 +19,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -93,7 +93,7 @@ func (o Options) withDefaults(available int) (Options, error) {
 //
 // Errors: options out of range; images of another shape; a network without batch normalisation; a loss or statistics
 // that are not finite.
-func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Options) (*modelfile.Model, error) {
+func Run(ctx context.Context, m *modelfile.Model, images *imageset.Index, o Options) (*modelfile.Model, error) {
 	o, err := o.withDefaults(images.Len())
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, images.Name)
@@ -116,7 +116,10 @@ func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Opti
 	}
 	defer s.close()
 	random := rand.New(rand.NewPCG(o.Seed, 0))
-	noisy := draw(images, o, random)
+	noisy, err := draw(ctx, images, o, random)
+	if err != nil {
+		return nil, err
+	}
 	size := images.Shape.Len()
 	for step := range o.Steps {
 		if ctx.Err() != nil {
@@ -158,14 +161,17 @@ func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Opti
 }
 
 // draw picks the images and adds their noise.
-func draw(images *dataset.Images, o Options, random *rand.Rand) []float32 {
-	var noisy []float32
+func draw(ctx context.Context, images *imageset.Index, o Options, random *rand.Rand) (noisy []float32, err error) {
 	for _, i := range random.Perm(images.Len())[:o.Images] {
-		for _, v := range images.Image(i) {
+		one, err := images.Read(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range one.Pixels {
 			noisy = append(noisy, float32(v)/255+float32(o.Sigma*random.NormFloat64()))
 		}
 	}
-	return noisy
+	return noisy, nil
 }
 
 // step is the compiled step with what it changes.

@@ -40,7 +40,7 @@ func pictures() *dataset.Images {
 func TestBN(t *testing.T) {
 	run := func(steps int) *modelfile.Model {
 		// All images in each batch: only their order differs.
-		m, err := Run(t.Context(), model(), pictures(), Options{Method: BN, Sigma: 0.1, Steps: steps, BatchSize: 12, Seed: 4, Backend: "go"})
+		m, err := Run(t.Context(), model(), pictures().Indexed(), Options{Method: BN, Sigma: 0.1, Steps: steps, BatchSize: 12, Seed: 4, Backend: "go"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestBN(t *testing.T) {
 // TENT changes averages, scales and shifts alone, and lowers the entropy of a fixed batch.
 func TestTENT(t *testing.T) {
 	o := Options{Method: TENT, Sigma: 0.1, Steps: 20, BatchSize: 12, Rate: 0.01, Seed: 4, Backend: "go"}
-	adapted, err := Run(t.Context(), model(), pictures(), o)
+	adapted, err := Run(t.Context(), model(), pictures().Indexed(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,10 @@ func TestTENT(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.close()
-		batch := draw(pictures(), o, rand.New(rand.NewPCG(o.Seed, 0)))
+		batch, err := draw(t.Context(), pictures().Indexed(), o, rand.New(rand.NewPCG(o.Seed, 0)))
+		if err != nil {
+			t.Fatal(err)
+		}
 		e, err := s.take(tensors.FromFlatDataAndDimensions(batch, 12, 6, 6, 1), m.Weights)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +114,10 @@ func TestTENT(t *testing.T) {
 func TestDraw(t *testing.T) {
 	const sigma = 0.25
 	images := pictures()
-	noisy := draw(images, Options{Images: images.Len(), Sigma: sigma}, rand.New(rand.NewPCG(8, 0)))
+	noisy, err := draw(t.Context(), images.Indexed(), Options{Images: images.Len(), Sigma: sigma}, rand.New(rand.NewPCG(8, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
 	size := shape.Len()
 	seen := map[int]bool{}
 	sum, squares := 0.0, 0.0
@@ -151,13 +157,13 @@ func TestBadOptions(t *testing.T) {
 		"momentum 1;":         {Method: TENT, Momentum: 1},
 	} {
 		o.Backend = "go"
-		if _, err := Run(t.Context(), model(), pictures(), o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Run(t.Context(), model(), pictures().Indexed(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
 	other := pictures()
 	other.Shape = pixel.Shape{Height: 4, Width: 9, Channels: 1}
-	if _, err := Run(t.Context(), model(), other, Options{Method: BN, Backend: "go"}); err == nil || !strings.Contains(err.Error(), "takes 6×6") {
+	if _, err := Run(t.Context(), model(), other.Indexed(), Options{Method: BN, Backend: "go"}); err == nil || !strings.Contains(err.Error(), "takes 6×6") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func Run(ctx context.Context, n *feedforward.Network, data imageset.Source, o Op
 	if o.Probe.Epsilon == 0 {
 		o.Probe.Epsilon = spectral.DefaultEpsilon
 	}
-	images, err := data.Load(ctx)
+	images, err := imageset.Open(ctx, data, o.Run.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := images.Load(ctx)
+	loaded, err := images.Index(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (o Options) withDefaults() (Options, error) {
 func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset,
 	o rs.Options) (float64, error) {
 	if r.Metric == Error {
-		images, err := probed.Load(ctx)
+		images, err := probed.Index(ctx, nil)
 		if err != nil {
 			return 0, err
 		}

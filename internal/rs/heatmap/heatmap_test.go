@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accuracy, err := rs.BaseAccuracy(t.Context(), m, mustLoad(t, d), 0, 0)
+	accuracy, err := rs.BaseAccuracy(t.Context(), m, mustLoad(t, d).Indexed(), 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

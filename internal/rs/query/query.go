@@ -53,19 +53,18 @@ type Answer struct {
 // counts; a k that is not in [1, classes); a share outside [0, 1), or above 0 under the rule betting; an image
 // without values for ℓ∞ radii.
 func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
-	l, err := ledger.Read(path)
+	s, err := ledger.Scan(path)
 	if err != nil {
 		return nil, err
 	}
+	defer s.Close()
 	fail := func(format string, args ...any) (*Answer, error) {
 		return nil, fmt.Errorf("ledger %s: "+format, append([]any{path}, args...)...)
 	}
-	h := l.Header
+	h := s.Header()
 	switch {
 	case h.Shard != nil && h.Shard.By == ledger.ShardBlocks:
 		return fail("a shard by blocks certifies no image by itself: merge all shards first")
-	case l.Claims == nil:
-		return fail("it is not closed: the same certify goes on with it, then ask again")
 	case q.TopK < 1 || q.TopK >= h.Model.Classes:
 		return fail("the top %d of %d classes: expected 1 to %d", q.TopK, h.Model.Classes, h.Model.Classes-1)
 	case !(q.Share >= 0 && q.Share < 1):
@@ -85,50 +84,96 @@ func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
 			return fail("images of %v have no values: no radius in the ℓ∞ norm", s)
 		}
 	}
+	a := &Answer{Question: q, Header: h}
+	var judged []ledger.Claim // what the ledger is to claim
 	var images [][]ledger.Look
-	for looks := range l.Images() {
-		images = append(images, looks)
+	counts := 0
+	flush := func() error { // answers for the images that were read
+		claims, follows := make([]Claim, len(images)), make([]ledger.Claim, len(images))
+		err := q.claims(ctx, plan, h.Sigma, images, claims, follows)
+		for i := range claims {
+			if q.LInf {
+				claims[i].Radius *= (1 - 0x1p-50) / unit // the factor pays for the roundings
+			}
+		}
+		a.Claims, judged, images, counts = append(a.Claims, claims...), append(judged, follows...), images[:0], 0
+		return err
 	}
-	a := &Answer{Question: q, Header: h, Digest: l.Digest, Claims: make([]Claim, len(images))}
+	for looks, err := range s.Images() {
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, slices.Clone(looks))
+		for _, l := range looks {
+			counts += 1 + len(l.Counts)
+		}
+		if counts >= 1<<19 { // 8 MB
+			if err := flush(); err != nil {
+				return fail("%w", err)
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return fail("%w", err)
+	}
+	at := 0
+	for r, err := range s.All() {
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Kind == ledger.ClaimLine:
+			if r.Claim != judged[at] {
+				return fail("image %d: its claim does not follow from its counts; certspec ledger verify says more",
+					r.Claim.Image)
+			}
+			at++
+		case r.Kind == ledger.DigestLine:
+			a.Digest = r.Digest
+		}
+	}
+	if a.Digest == "" {
+		return fail("it is not closed: the same certify goes on with it, then ask again")
+	}
+	return a, nil
+}
+
+// claims answers for some images, and says what the ledger claims of them.
+func (q Question) claims(ctx context.Context, plan *rule.Plan, sigma float64, images [][]ledger.Look, claims []Claim,
+	follows []ledger.Claim) error {
 	errs := make([]error, len(images))
 	var workers sync.WaitGroup
 	each := len(images)/max(1, runtime.GOMAXPROCS(0)) + 1
 	for from := 0; from < len(images); from += each {
 		workers.Go(func() {
 			for i := from; i < min(from+each, len(images)) && ctx.Err() == nil; i++ {
-				a.Claims[i], errs[i] = q.claim(plan, h.Sigma, images[i], l.Claims.Images[i])
-				if q.LInf {
-					a.Claims[i].Radius *= (1 - 0x1p-50) / unit // the factor pays for the roundings
-				}
+				claims[i], follows[i], errs[i] = q.claim(plan, sigma, images[i])
 			}
 		})
 	}
 	workers.Wait()
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	for i, err := range errs {
 		if err != nil {
-			return fail("image %d: %w", images[i][0].Image, err)
+			return fmt.Errorf("image %d: %w", images[i][0].Image, err)
 		}
 	}
-	return a, nil
+	return nil
 }
 
-// claim answers for one image, with an ℓ2 radius.
-func (q Question) claim(plan *rule.Plan, sigma float64, looks []ledger.Look, claimed ledger.Claim) (Claim, error) {
+// claim answers for one image, with an ℓ2 radius, and says what the ledger claims of it.
+func (q Question) claim(plan *rule.Plan, sigma float64, looks []ledger.Look) (Claim, ledger.Claim, error) {
 	first := looks[0]
 	c := Claim{Image: first.Image, Label: first.Label, Class: rs.Abstain}
 	out, err := plan.Judge(looks)
 	if err != nil {
-		return c, err
+		return c, ledger.Claim{}, err
 	}
-	if out.Claim(first.Image) != claimed {
-		return c, fmt.Errorf("its claim does not follow from its counts; certspec ledger verify says more")
-	}
+	follows := out.Claim(first.Image)
 	if q.TopK == 1 && q.Share == 0 { // the ledger says it
 		c.Class, c.Lower, c.Radius = out.Class, out.Lower, out.Radius
-		return c, nil
+		return c, follows, nil
 	}
 	class := selected(first)
 	if q.TopK > 1 {
@@ -138,9 +183,10 @@ func (q Question) claim(plan *rule.Plan, sigma float64, looks []ledger.Look, cla
 		if q.Share > 0 {
 			c.Uppers = make([]float64, q.TopK)
 		}
-		return c, nil
+		return c, follows, nil
 	}
-	return q.derive(plan, sigma, class, looks)
+	c, err = q.derive(plan, sigma, class, looks)
+	return c, follows, err
 }
 
 // derive is what the looks of an image, the selection first, prove of a class that they did not choose.

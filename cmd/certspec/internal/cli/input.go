@@ -98,11 +98,20 @@ func (in *Input) Some(ctx context.Context, shard rs.Shard) (*dataset.Images, err
 	if shard.Count > 0 && shard.By != ledger.ShardBlocks {
 		first, step = shard.Index, shard.Count
 	}
-	const most = 64
 	n := max(0, x.Len()-first+step-1) / step
+	return spread(ctx, x, n, func(k int) int { return first + step*k })
+}
+
+// Spread reads images of a set that are spread over it, at most 64.
+func Spread(ctx context.Context, x *imageset.Index) (*dataset.Images, error) {
+	return spread(ctx, x, x.Len(), func(k int) int { return k })
+}
+
+func spread(ctx context.Context, x *imageset.Index, n int, place func(k int) int) (*dataset.Images, error) {
+	const most = 64
 	var places []int
 	for k := range min(n, most) {
-		places = append(places, first+step*(k*n/min(n, most)))
+		places = append(places, place(k*n/min(n, most)))
 	}
 	return x.Load(ctx, places)
 }
