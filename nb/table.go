@@ -2,7 +2,9 @@ package nb
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
@@ -72,6 +74,29 @@ func isTable(t reflect.Type) bool {
 	return t != nil && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
 }
 
+// openRows is how many rows a page shows of a table; of a longer one it shows some at both ends.
+const openRows, endRows = 1000, 25
+
+// shortened is a table of its first and last rows. All rows go into a file beside the notebook.
+func shortened(t *Tabular) *Tabular {
+	file := fileName(cmp.Or(t.Title, strings.Join(t.Columns, " "), "table")) + ".csv"
+	note := fmt.Sprintf("%d rows, of which the first and last %d are shown; all are in %s beside the notebook",
+		len(t.Rows), endRows, file)
+	if err := t.Save(file); err != nil {
+		note = fmt.Sprintf("%d rows, of which the first and last %d are shown; the file of all could not be written: %v",
+			len(t.Rows), endRows, err)
+	}
+	gap := make([]any, len(t.Columns))
+	for i := range gap {
+		gap[i] = table.None
+	}
+	rows := append(append(slices.Clone(t.Rows[:endRows]), gap), t.Rows[len(t.Rows)-endRows:]...)
+	return &Tabular{Title: t.Title, Columns: t.Columns, Rows: rows, Notes: append(slices.Clone(t.Notes), note)}
+}
+
 func tableBundle(t *Tabular) map[protocol.MIMEType]any {
+	if len(t.Rows) > openRows {
+		t = shortened(t)
+	}
 	return map[protocol.MIMEType]any{protocol.MIMETextPlain: t.String(), protocol.MIMETextHTML: tablePage(t)}
 }
