@@ -3,6 +3,7 @@ package certified
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
@@ -47,11 +48,7 @@ func ReadLedgers(folders ...string) ([]Model, error) {
 	return models, nil
 }
 
-func labelled(rows rs.Rows) (kept rs.Rows) {
-	for _, row := range rows {
-		if row.Label >= 0 {
-			kept = append(kept, row)
-		}
-	}
-	return kept
+// labelled leaves out rows without a label, in their own memory: there is a row for each image of each cell.
+func labelled(rows rs.Rows) rs.Rows {
+	return slices.DeleteFunc(rows, func(row rs.Row) bool { return row.Label < 0 })
 }

@@ -91,7 +91,11 @@ func Scan(path string) (*Scanner, error) {
 
 // newScanner reads the header; io.EOF means that not even the first line is whole.
 func newScanner(file string, in io.Reader) (*Scanner, error) {
-	s := &Scanner{file: file, in: bufio.NewReaderSize(in, 1<<15), hash: sha256.New()}
+	buffer := 1 << 15
+	if t, ok := in.(*turns); ok && t.size > 0 { // ten thousand small shards are open at once
+		buffer = int(min(int64(buffer), t.size+1))
+	}
+	s := &Scanner{file: file, in: bufio.NewReaderSize(in, buffer), hash: sha256.New()}
 	line, err := s.next()
 	if err != nil {
 		return nil, err

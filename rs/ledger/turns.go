@@ -17,6 +17,7 @@ type turns struct {
 	path string
 	file *os.File // nil: opened for each read
 	at   int64
+	size int64 // of a regular file
 }
 
 func openTurns(path string) (*turns, error) {
@@ -25,7 +26,12 @@ func openTurns(path string) (*turns, error) {
 		return nil, err
 	}
 	t := &turns{path: path, file: file}
-	if info, err := file.Stat(); opened.Add(1) > mostOpen && err == nil && info.Mode().IsRegular() {
+	info, err := file.Stat()
+	regular := err == nil && info.Mode().IsRegular()
+	if regular {
+		t.size = info.Size()
+	}
+	if opened.Add(1) > mostOpen && regular {
 		return t, t.Close()
 	}
 	return t, nil

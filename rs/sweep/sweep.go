@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/rs/finished"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
@@ -92,7 +93,7 @@ type Options struct {
 }
 
 // Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after
-// an interruption the same call goes on. A ledger of other settings is a *ledger.MismatchError. Cells in which no
+// an interruption the same call goes on. Of a complete ledger no image is read or corrupted. A ledger of other settings is a *ledger.MismatchError. Cells in which no
 // output of the model was finite are an error after all others are done.
 func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, cells []Cell, o Options) error {
 	if o.Folder == "" {
@@ -112,16 +113,17 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		}
 		run := o.Run
 		run.Ledger = filepath.Join(o.Folder, cell.String()+extension)
-		if o.Before != nil {
-			if l, err := ledger.Read(run.Ledger); err != nil || l.Claims == nil {
+		certified := finished.Run(ctx, model, images, run)
+		if certified == nil {
+			if o.Before != nil {
 				if err := o.Before(cell, &run); err != nil {
 					return err
 				}
 			}
-		}
-		certified, err := rs.Certify(ctx, model, images, run)
-		if err != nil {
-			return fmt.Errorf("sweep: %v: %w", cell, err)
+			var err error
+			if certified, err = rs.Certify(ctx, model, images, run); err != nil {
+				return fmt.Errorf("sweep: %v: %w", cell, err)
+			}
 		}
 		warning, err := certified.Outputs()
 		if err != nil {

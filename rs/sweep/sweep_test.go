@@ -177,3 +177,37 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	with("fog-2.ledger", text, false) // σ = 0.5
 }
+
+// A finished cell is known from its ledger: none of its images is read or corrupted again, and no model is asked.
+func TestFinishedCellsReadNothing(t *testing.T) {
+	var read atomic.Int64
+	d := synthetic(t).Changed(dataset.Change{Name: "seen", Apply: func(_ context.Context, _ pixel.Shape, _ []int, pixels []uint8) ([]uint8, error) {
+		read.Add(1)
+		return pixels, nil
+	}})
+	model := constant()
+	o := sweep.Options{Folder: t.TempDir(), Run: rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}}}
+	for k, change := range []func(){
+		func() {}, func() {}, func() { o.Run.Sigma = .5 },
+	} {
+		change()
+		before, asked := read.Load(), model.calls.Load()
+		err := sweep.Run(t.Context(), model, d, cells(t), o)
+		var mismatch *ledger.MismatchError
+		if k < 2 && err != nil || k == 2 && !errors.As(err, &mismatch) {
+			t.Errorf("run %d: %v", k, err)
+		}
+		if n := read.Load() - before; k == 0 && n == 0 || k == 1 && n > 0 {
+			t.Errorf("run %d read images %d times", k, n)
+		}
+		if n := model.calls.Load() - asked; k == 1 && n > 0 {
+			t.Errorf("run %d asked the model %d times", k, n)
+		}
+		model.calls.Store(0)
+	}
+	other := sweep.Options{Folder: o.Folder, Run: rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}}}
+	var mismatch *ledger.MismatchError
+	if err := sweep.Run(t.Context(), model, d.Subset(dataset.Count(2)), cells(t), other); !errors.As(err, &mismatch) {
+		t.Errorf("other images: %v", err)
+	}
+}

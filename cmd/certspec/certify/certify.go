@@ -12,6 +12,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/rs/finished"
+	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -114,25 +116,22 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	loaded, err := in.Some(cmd.Context(), o.Shard)
-	if err != nil {
-		return err
-	}
 	if o.Ledger == "" {
 		cli.Say("no --out: the result is printed and not kept")
 	}
-	first, err := o.look(cmd, in, loaded)
+	first, shape, stopped := &preflight.First{}, pixel.Shape{}, error(nil)
+	run := finished.Run(cmd.Context(), in.Model, in.Data, o.Options)
+	if run != nil {
+		shape = run.Header.Model.Shape
+		first.Preprocessing, err = preflight.Preprocessing(in.Model)
+	} else if run, first, shape, stopped, err = o.certify(cmd, in); err != nil {
+		return err
+	}
 	if err != nil {
 		return err
 	}
-	o.Progress, o.Witness = cli.Progress(), first.Witness
-	run, err := rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
-	stopped := err
-	if err != nil && !(o.Rule == rs.Anytime && errors.Is(err, context.Canceled) && run != nil && run.Complete()) {
-		return cli.Usage(err)
-	}
 	c := o.result(run, first)
-	c.Resized = cli.Resized(in.Data, loaded.Shape)
+	c.Resized = cli.Resized(in.Data, shape)
 	warning, invalid := run.Outputs()
 	if warning != "" {
 		cli.Say("warning: %s", warning)
@@ -144,6 +143,24 @@ func (o *options) run(cmd *cobra.Command) error {
 		err = c.print(cmd.OutOrStdout())
 	}
 	return errors.Join(err, invalid, stopped)
+}
+
+// certify looks the model over and certifies. The rule anytime has a run where it is stopped, too.
+func (o *options) certify(cmd *cobra.Command, in *cli.Input) (run *rs.Run, first *preflight.First, shape pixel.Shape,
+	stopped, err error) {
+	loaded, err := in.Some(cmd.Context(), o.Shard)
+	if err != nil {
+		return nil, nil, shape, nil, err
+	}
+	if first, err = o.look(cmd, in, loaded); err != nil {
+		return nil, nil, shape, nil, err
+	}
+	o.Progress, o.Witness = cli.Progress(), first.Witness
+	run, stopped = rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
+	if stopped != nil && !(o.Rule == rs.Anytime && errors.Is(stopped, context.Canceled) && run != nil && run.Complete()) {
+		return nil, nil, shape, nil, cli.Usage(stopped)
+	}
+	return run, first, loaded.Shape, stopped, nil
 }
 
 // check refuses flags that do not go together, and reads those that have a form of their own.
@@ -189,7 +206,7 @@ func (o *options) check(cmd *cobra.Command) (err error) {
 
 // look looks the model over, where the run asks it anything.
 func (o *options) look(cmd *cobra.Command, in *cli.Input, images *dataset.Images) (*preflight.First, error) {
-	if !finished(o.Ledger) {
+	if !closed(o.Ledger) {
 		return cli.LookOnce(cmd.Context(), in.Model, images, preflight.UseOf(o.Options), o.shard.look)
 	}
 	preprocessing, err := preflight.Preprocessing(in.Model)
@@ -229,8 +246,8 @@ func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 // bandDelta is the probability with which the bands of the rule anytime may miss the truth.
 const bandDelta = 0.05
 
-// finished reports whether a ledger is complete, so that a run of it asks the model nothing.
-func finished(path string) bool {
+// closed reports whether a ledger is complete, so that a run of it asks the model nothing.
+func closed(path string) bool {
 	if path == "" {
 		return false
 	}

@@ -96,13 +96,13 @@ func (o *options) certify(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	loaded, err := in.Some(cmd.Context(), rs.Shard{})
-	if err != nil {
-		return err
-	}
 	var first *preflight.First
 	o.Before = func(_ sweep.Cell, run *rs.Options) (err error) {
 		if first == nil {
+			loaded, err := in.Some(cmd.Context(), rs.Shard{})
+			if err != nil {
+				return err
+			}
 			use := preflight.UseOf(o.Run)
 			use.Each *= len(cells)
 			if first, err = cli.LookFirst(cmd.Context(), in.Model, loaded, use); err != nil {
