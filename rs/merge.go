@@ -65,8 +65,9 @@ func countsText(l ledger.Look) string {
 // Missing or unfinished shards are an error, unless partial is set: then the output is an unfinished ledger with what
 // there is, from which Certify goes on. Provisional lines of the inputs do not count.
 //
-// The ledgers are read side by side, however many there are; memory is needed for one row per image, and at most 32 KB and
-// some counts per ledger. Of the output holds what ledger.Create says. Times beside the ledgers are joined, too.
+// The ledgers are read side by side, however many there are; memory is needed for one row per
+// image, and at most 32 KB and some counts per ledger. Of the output holds what ledger.Create says.
+// Times beside the ledgers are joined, too.
 func Merge(ctx context.Context, out string, files []string, partial bool) (Merged, error) {
 	m := merger{ctx: ctx, partial: partial, images: map[int]int{}}
 	defer m.close()

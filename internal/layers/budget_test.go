@@ -25,7 +25,7 @@ var budget = map[string]int{
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    900,
 	"words of docs/results.md":   3_110,
-	"words of the pages in docs": 28_195,
+	"words of the pages in docs": 28_210,
 }
 
 func TestBudget(t *testing.T) {

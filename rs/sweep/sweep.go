@@ -92,8 +92,9 @@ type Options struct {
 	Before      func(cell Cell, run *rs.Options) error // called before each cell that is not done; may be nil
 }
 
-// Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after
-// an interruption the same call goes on. Of a complete ledger no image is read or corrupted. A ledger of other settings is a *ledger.MismatchError. Cells in which no
+// Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read,
+// not made again; after an interruption the same call goes on. Of a complete ledger no image is
+// read or corrupted. A ledger of other settings is a *ledger.MismatchError. Cells in which no
 // output of the model was finite are an error after all others are done.
 func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, cells []Cell, o Options) error {
 	if o.Folder == "" {

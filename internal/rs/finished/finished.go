@@ -12,9 +12,9 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Run is the run of a closed ledger with the settings of opt, on images of the name, number, ids and labels of data;
-// nil: there is none, or it can go on. No image is read, and the digest is taken from the ledger: certspec ledger replay
-// asks whether the images are still the same.
+// Run is the run of a closed ledger with the settings of opt, on images of the name, number, ids
+// and labels of data; nil: there is none, or it can go on. No image is read, and the digest is
+// taken from the ledger: certspec ledger replay asks whether the images are still the same.
 func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt rs.Options) *rs.Run {
 	if opt.Ledger == "" || opt.Rule == rs.Anytime {
 		return nil
