@@ -29,8 +29,8 @@ type MakeOptions struct {
 // Make writes files in the layout of CIFAR-C into a folder: NAME.npy with the images of all strengths, one block after
 // the other; labels.npy with the labels as often; manifest.json with the settings and the SHA-256 of each file. A file
 // gets its name only when it is complete. Files that are there and have the hash of the manifest stay, so an
-// interrupted run goes on. A folder with the manifest of another set is a *ManifestError; a file that no manifest knows
-// is an error.
+// interrupted run goes on. A folder with the manifest of another set is a *ManifestError; a file with other
+// bytes that no manifest knows is an error. Several runs may add files to a folder at once.
 func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, o MakeOptions) (*Manifest, error) {
 	images, err := d.Load(ctx)
 	if err != nil {
@@ -173,7 +173,6 @@ func (m *maker) file(ctx context.Context, f File) error {
 		case !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("corrupt: %w", err)
 		}
-		m.manifest.Files = slices.DeleteFunc(m.manifest.Files, func(old MadeFile) bool { return old.Name == f.Name })
 	}
 	s := m.images.Shape
 	out := make([]uint8, len(m.images.Pixels))
@@ -198,8 +197,7 @@ func (m *maker) file(ctx context.Context, f File) error {
 		return err
 	}
 	made.Settings = withoutPaths(f.Settings)
-	m.manifest.Files = append(m.manifest.Files, *made)
-	return m.manifest.write(m.folder)
+	return m.manifest.write(m.folder, *made)
 }
 
 // withoutPaths are the settings as a manifest holds them, which is to be equal on all machines.
@@ -211,14 +209,12 @@ func withoutPaths(settings []Setting) []Setting {
 	return list
 }
 
-// array writes a NumPy file in one step.
+// array writes a NumPy file in one step. One that is there stays if it has the same bytes: a run was killed between it
+// and its manifest, or another one makes it, too.
 func (m *maker) array(f File, descr string, shape []int, write func(io.Writer) error) (*MadeFile, error) {
 	path := filepath.Join(m.folder, f.Name)
-	if _, err := os.Stat(path); err == nil && f.Settings != nil {
-		return nil, fmt.Errorf("corrupt: %s is there and no manifest knows it; take another folder, or remove it", path)
-	}
 	h := sha256.New()
-	err := atomicfile.Build(path, func(file io.Writer) error {
+	build := func(file io.Writer) error {
 		w := bufio.NewWriter(io.MultiWriter(file, h))
 		if err := dataset.WriteArrayHeader(w, descr, shape...); err != nil {
 			return err
@@ -227,7 +223,17 @@ func (m *maker) array(f File, descr string, shape []int, write func(io.Writer) e
 			return err
 		}
 		return w.Flush()
-	})
+	}
+	there, err := digestOf(path)
+	if known := err == nil && f.Settings != nil; known {
+		err = build(io.Discard)
+		if err == nil && there != hex.EncodeToString(h.Sum(nil)) {
+			err = fmt.Errorf("corrupt: %s is there with other bytes, and no manifest knows it; take another folder, or "+
+				"remove it", path)
+		}
+	} else {
+		err = atomicfile.Build(path, build)
+	}
 	if err != nil {
 		return nil, err
 	}

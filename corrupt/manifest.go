@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
-	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/pixel"
 )
@@ -73,6 +74,10 @@ func readManifest(folder string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("corrupt: %w", err)
 	}
+	return parseManifest(path, data)
+}
+
+func parseManifest(path string, data []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := json.Unmarshal(data, m); err != nil {
 		return nil, fmt.Errorf("corrupt: %s is no manifest: %w", path, err)
@@ -80,12 +85,24 @@ func readManifest(folder string) (*Manifest, error) {
 	return m, nil
 }
 
-func (m *Manifest) write(folder string) error {
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(folder, manifestName), append(data, '\n'))
+// write adds a file, which is complete, to the manifest of a folder. Other runs may have added theirs meanwhile.
+func (m *Manifest) write(folder string, made MadeFile) error {
+	path := filepath.Join(folder, manifestName)
+	return journal.Update(path, func(old []byte) ([]byte, error) {
+		if old != nil {
+			there, err := parseManifest(path, old)
+			if err == nil {
+				err = there.agree(folder, m)
+			}
+			if err != nil {
+				return nil, err
+			}
+			m.Files = there.Files
+		}
+		m.Files = append(slices.DeleteFunc(m.Files, func(f MadeFile) bool { return f.Name == made.Name }), made)
+		data, err := json.MarshalIndent(m, "", "  ")
+		return append(data, '\n'), err
+	})
 }
 
 // agree compares what the whole folder has in common.

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/progress"
@@ -185,23 +185,26 @@ func (r *recording) open(ctx context.Context) (err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var before parts
-	if err == nil {
-		err = json.Unmarshal(found, &before)
-	}
 	if err != nil {
 		return fmt.Errorf("evaluate: %s: %w", r.Parts, err)
 	}
-	for key, here := range r.kept.Of {
-		there, _ := json.Marshal(before.Of[key])
-		if want, _ := json.Marshal(here); !bytes.Equal(there, want) {
+	return r.join(found)
+}
+
+// join takes over the parts of a file, of this run or of another one at the same time.
+func (r *recording) join(found []byte) error {
+	var there parts
+	if err := json.Unmarshal(found, &there); err != nil {
+		return fmt.Errorf("evaluate: %s: %w", r.Parts, err)
+	}
+	for key, value := range r.kept.Of {
+		have, _ := json.Marshal(there.Of[key])
+		if want, _ := json.Marshal(value); !bytes.Equal(have, want) {
 			return fmt.Errorf("evaluate: %s is of another run: %s is %s there and %s here; remove the file to begin "+
-				"again", r.Parts, key, there, want)
+				"again", r.Parts, key, have, want)
 		}
 	}
-	if before.Parts != nil {
-		r.kept.Parts = before.Parts
-	}
+	merge(r.kept.Parts, there.Parts)
 	return nil
 }
 
@@ -216,11 +219,15 @@ func (r *recording) keep() error {
 	if r.Parts == "" {
 		return nil
 	}
-	text, err := json.MarshalIndent(r.kept, "", "  ")
-	if err != nil {
-		return fmt.Errorf("evaluate: %w", err)
-	}
-	return atomicfile.Write(r.Parts, append(text, '\n'))
+	return journal.Update(r.Parts, func(old []byte) ([]byte, error) {
+		if old != nil {
+			if err := r.join(old); err != nil {
+				return nil, err
+			}
+		}
+		text, err := json.MarshalIndent(r.kept, "", "  ")
+		return append(text, '\n'), err
+	})
 }
 
 // accuracy is plain accuracy on the set, and the mean over the severities of each corruption.
