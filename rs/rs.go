@@ -72,8 +72,8 @@ type Options struct {
 	// (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 	Seed uint64
 
-	// Paired derives the seed from data and settings alone, so that several networks meet the same noise and differences
-	// between them vary less. The header then calls the seed chosen. Not beside Seed
+	// Paired derives the seed from data and settings alone, so that several networks meet the same noise; differences
+	// between two that agree on most samples vary less. The header then calls the seed chosen. Not beside Seed
 	Paired bool
 
 	// keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside

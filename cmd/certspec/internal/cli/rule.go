@@ -43,7 +43,7 @@ func RunFlags(cmd *cobra.Command, o *rs.Options) {
 		planFlags(f, o)
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
 		f.BoolVar(&o.Paired, "paired", false,
-			"derive the seed from data and settings alone: the same noise for all models, whose differences vary less")
+			"derive the seed from data and settings alone: the same noise for all models; it pays where they agree on most")
 	})
 }
 

@@ -74,7 +74,7 @@ certspec report says what holds for all at once.
 in one call of the model. certspec plan compares the rules on your model, before a run.
 
 --seed is derived from model, data and settings; --paired leaves the model out, so that several models
-meet the same noise and their differences vary less. Whoever chooses settings by looking at a ledger must
+meet the same noise. Whoever chooses settings by looking at a ledger must
 draw new noise, by another --seed, or the certificates do not hold.
 `},
 	{"output", "Files, JSON, progress and exit codes", "out json",
