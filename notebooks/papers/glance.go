@@ -173,11 +173,11 @@ func page() string {
 	var b strings.Builder
 	b.WriteString("# The four papers, table by table\n\n" +
 		"For readers of the papers: each table and figure, what it says, what our runs say, and the command.\n" +
-		"Differences stand with 95 % intervals; verdicts hold together for all claims of a tier (Holm).\n" +
-		"*Open* means that the run could not tell. Runs of tier *evidence* fine-tune one network for one to three\n" +
-		"passes from one start: they are about that budget and that start.\n" +
-		"Causes and evidence: [results](results.md). Commands of every run:\n" +
-		"[experiments](../notebooks/results/experiments/README.md).\n")
+		"Differences have 95 % intervals; verdicts hold together for all claims of a tier (Holm).\n" +
+		"*Open* means that the run could not tell.\n" +
+		"Tier *evidence* fine-tunes one network: its verdicts are about that budget and that start.\n" +
+		"[Results](results.md) has the causes, and\n" +
+		"[experiments](../notebooks/results/experiments/README.md) the commands of every run.\n")
 	for _, p := range glance() {
 		fmt.Fprintf(&b, "\n## %s\n\n[The paper](%s); notebook [%s](../notebooks/%[3]s.ipynb).\n%s\n\n",
 			p.Title, p.Link, p.Notebook, p.About)

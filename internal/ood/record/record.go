@@ -1,5 +1,5 @@
 // Package record reads and writes the files of package ood: what a network's confidence is, and at
-// most can be, at each image of a set. It knows the format only; docs/ood-files.md describes it.
+// most can be, at each image of a set. It knows the format only; package ood gives it a meaning.
 //
 // A file is UTF-8 text, one record per line, each ended by a newline:
 //
