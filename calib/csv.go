@@ -20,9 +20,9 @@ type Table struct {
 	Lower, Upper []float64 // both or none
 }
 
-// ReadCSV reads samples from a CSV file with a header: the column correct (1 or 0, true or false), and
-// confidence, or lower and upper, or all three, in any order. Other columns are ignored. A byte order mark,
-// quotes and the line ends of any system are understood. A file with a header and no rows gives an empty table.
+// ReadCSV reads samples from a CSV file with a header. Its columns, in any order, are correct (1 or 0, true or false),
+// and confidence, or lower and upper, or all three. Other columns are ignored. A byte order mark, quotes and the line
+// ends of any system are understood. A file with a header and no rows gives an empty table.
 //
 // Errors name the file as name, with line and column: columns that are missing or given twice, rows of another
 // length, values that are not numbers in [0, 1], and intervals that are reversed.

@@ -16,9 +16,9 @@ type Joint struct {
 // Gap is what the bound may be too large by.
 func (j Joint) Gap() float64 { return j.Upper - j.Lower }
 
-// FailuresAtMost returns the least k with P[Bin(n, p) > k] ≤ delta, the tail rounded up: more than k of n independent
-// failures, each of probability at most p, have probability at most delta. For two-sided intervals whose ends are
-// bounded at α each, p is 2α.
+// FailuresAtMost returns the least k with P[Bin(n, p) > k] ≤ delta, the tail rounded up. So more than k of n
+// independent failures, each of probability at most p, have probability at most delta. For two-sided intervals whose
+// ends are bounded at α each, p is 2α.
 //
 // Errors: n < 1, p or delta outside (0, 1), as *InputError.
 func FailuresAtMost(n int, p, delta float64) (int, error) {
@@ -71,13 +71,14 @@ func upperTail(n, k int, p float64) float64 {
 // confidence and correctness are free. With k from FailuresAtMost it holds for a whole data set with probability 1 − δ.
 // N is the number of samples given.
 //
-// For fixed signs of the bins' gaps let v_i be what sample i earns in ExactCCE's program, and W ≤ 1 what a free sample
-// earns. The k samples that earn least become free. So the value is Σ v_i + Σ_k (W − v_i), at most
+// Fix the signs of the bins' gaps (confidence minus accuracy). Let v_i be what sample i adds to N times the error: the
+// largest sign·(z − correctness) over the bins that its interval meets. A free sample adds at most W ≤ 1. The k samples
+// with the least v_i become free. So the value is Σ v_i + Σ_k (W − v_i), at most
 //
 //	min over λ ≥ 0 of  kλ + Σ_i max(v_i, 1 − λ).
 //
 // Its largest value over signs is at most the same minimum of kλ plus the largest Σ max(v_i, 1 − λ) over signs. The
-// program finds this with every earning clipped from below. It is convex in λ and valid at every λ. The signs found
+// program of ExactCCE finds this with every v_i cut from below. It is convex in λ and valid at every λ. The signs found
 // there give Lower.
 //
 // Errors: those of CheckIntervals; k < 0.

@@ -27,10 +27,10 @@ type KernelTest struct {
 // The kernel is that of Kumar, Sarawagi and Jain 2018. The statistic is 0 on average for calibrated confidences, and
 // positive otherwise.
 //
-// The p-value is exact at every N. With the confidences as they are, correctness is drawn anew simulations times, right
-// with probability z_i, and p = (1 + number of draws with at least this SKCE) / (1 + simulations). Rejecting at p ≤ α
-// is a false alarm with probability at most α. Samples are taken to be independent given their confidences. The result
-// is a function of the seed.
+// The p-value is exact at every N. With the confidences as they are, correctness is drawn anew simulations times,
+// correct with probability z_i. Then p = (1 + number of draws with at least this SKCE) / (1 + simulations). Rejecting
+// at p ≤ α is a false alarm with probability at most α. Samples are taken to be independent given their confidences.
+// The result is a function of the seed.
 //
 // Errors: fewer than 2 samples, fewer than 1 simulation, as *InputError; those of CheckConfidences; that of ctx.
 func TestKernel(ctx context.Context, correct []bool, confidence []float64, simulations int, seed uint64) (KernelTest,

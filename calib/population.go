@@ -28,8 +28,8 @@ func InExpectation(cce float64, n, attempted int, p float64) (float64, error) {
 
 // ForPopulation adds to a joint bound on a sample the amount by which the population's calibration error may exceed it.
 // With fixed bins and n independent, identically distributed images, that is more than √(2 ln(1/δ)/n) with probability
-// at most δ: replacing an image moves the error by at most 2/n (McDiarmid 1989), and by convexity the error's mean is
-// at least the population's. It holds together with the joint claim with probability 1 − δ₁ − δ₂. It does not hold
+// at most δ. For replacing an image moves the error by at most 2/n (McDiarmid 1989), and by convexity the error's mean
+// is at least the population's. It holds together with the joint claim with probability 1 − δ₁ − δ₂. It does not hold
 // where the number of noise samples of an image depends on other images.
 //
 // Errors: n < 1, delta outside (0, 1), as *InputError.

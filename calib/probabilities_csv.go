@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// ReadProbabilitiesCSV reads rows of probabilities from a CSV file with a header: the column label, the true class, and
-// p0, p1, …, one for each class, in any order. Other columns are ignored.
+// ReadProbabilitiesCSV reads rows of probabilities from a CSV file with a header. Its columns, in any order, are label,
+// the true class, and p0, p1, …, one for each class. Other columns are ignored.
 //
 // Errors name the file as name, with line and column: columns that are missing or given twice, values that are not
 // numbers in [0, 1], labels that are no class; those of Check, with the file.

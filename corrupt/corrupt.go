@@ -1,14 +1,15 @@
-// Package corrupt changes images as the published robustness benchmarks do: the fifteen corruptions of CIFAR-C and its
-// four extra ones (Hendrycks and Dietterich 2019), the ten of CIFAR-C-bar (Mintun, Kirillov and Xie 2021), and the
-// noise in rings of the spectrum of CIFAR-F (Sun et al. 2021).
+// Package corrupt changes images as the published robustness benchmarks do. It has the fifteen corruptions of CIFAR-C
+// and its four extra ones (Hendrycks and Dietterich 2019), and the ten of CIFAR-C-bar (Mintun, Kirillov and Xie 2021).
+// It also has the noise in rings of the spectrum of CIFAR-F (Sun et al. 2021).
 //
 // A corruption is a function of the image and of a random stream. The stream is a function of data set, seed, setting
-// and index of the image alone. So the same bytes come out for any number of workers, in any order, in a file or on the
-// fly, and on every platform: nothing here rounds differently where a compiler fuses operations.
+// and index of the image alone. So the same bytes come out for any number of workers, in any order, in a file or in
+// memory. They are the same on every platform, too: no operation rounds differently where a compiler fuses it with
+// another.
 //
 // The strengths are those of 32×32 images. For other sides, every length in pixels (radius, standard deviation of a
-// blur, displacement, wavelength) is multiplied by max(1, min(height, width)/32); what covers the image covers it. Grey
-// images are corrupted where that makes sense; a corruption that only moves colour refuses them.
+// blur, displacement, wavelength) is multiplied by max(1, min(height, width)/32). Grey images are corrupted where that
+// makes sense; a corruption that only moves colour refuses them.
 package corrupt
 
 import (

@@ -33,8 +33,8 @@ func Dataset(d *dataset.Dataset, s Setting, seed uint64) (*dataset.Dataset, erro
 	}), nil
 }
 
-// SetName returns the name of a base set in the keys of random streams: CIFAR-10 for cifar10 and its copies, CIFAR-100,
-// else the name up to a slash or bracket, and "images" where that is a path.
+// SetName returns the name of a base set in the keys of random streams. It is CIFAR-10 for cifar10 and its copies,
+// CIFAR-100, else the name up to a slash or bracket; "images" for a path.
 func SetName(name string) string {
 	set, _, _ := strings.Cut(name, "[")
 	set, _, _ = strings.Cut(set, "/")

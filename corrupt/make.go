@@ -26,11 +26,11 @@ type MakeOptions struct {
 	Progress progress.Reporter
 }
 
-// Make writes files in the layout of CIFAR-C into a folder: NAME.npy with the images of all strengths, one block after
-// the other; labels.npy with the labels as often; manifest.json with the settings and the SHA-256 of each file. A file
-// gets its name only when it is complete. Files that are there and have the hash of the manifest stay, so an
-// interrupted run goes on. A folder with the manifest of another set is a *ManifestError; a file with other
-// bytes that no manifest knows is an error. Several runs may add files to a folder at once.
+// Make writes files in the layout of CIFAR-C into a folder. NAME.npy has the images of all strengths, one block after
+// the other, labels.npy the labels as often. manifest.json has the settings and the SHA-256 of each file. A file gets
+// its name only when it is complete. Files that are there and have the hash of the manifest stay, so an interrupted run
+// goes on. A folder with the manifest of another set is a *ManifestError; a file with other bytes that no manifest
+// knows is an error. Several runs may add files to a folder at once.
 func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, o MakeOptions) (*Manifest, error) {
 	images, err := d.Load(ctx)
 	if err != nil {

@@ -64,9 +64,8 @@ var ByCLIP = Grouping{
 	ID: "val",
 }
 
-// For returns the grouping for results that are not complete: without the shifts that no model has and the groups in
-// which no three models make a line, and the names of both. Where nothing would be left, it returns the grouping as it
-// is.
+// For returns the grouping for results that are not complete. It leaves out the shifts that no model has and the groups
+// of fewer than three models, and names both. Where nothing would be left, it returns the grouping unchanged.
 func (g Grouping) For(models Models) (kept Grouping, left []string) {
 	kept = g
 	kept.Shifts, kept.Groups = nil, nil

@@ -47,8 +47,8 @@ func Influences(x, y []float64) (Line, []Influence, error) {
 	return line, out, nil
 }
 
-// Incremental is what a second predictor adds to a line: R² of y on both, minus R² of y on the first, and Floor,
-// what a useless predictor adds on average in the sample, (1−R²)/(n−2).
+// Incremental is what a second predictor adds to a line: R² of y on both, minus R² of y on the first. Floor is what a
+// useless predictor adds on average in the sample, (1−R²)/(n−2).
 type Incremental struct {
 	R2    float64 `json:"r2"`    // of the first predictor alone
 	Added float64 `json:"added"` // by the second

@@ -66,9 +66,9 @@ func FormatIDs(ids []int) string {
 }
 
 // ReadPredictions reads a folder of predictions. For each model it holds a file MODEL.npy, whole numbers in one
-// dimension, with its card MODEL.json if there is one; or, as in CIFAR-10.1, a file MODEL.json with a list of classes.
-// A folder that holds only folders with numbers for names, the severities of a corruption, has the predictions of all,
-// one after the other.
+// dimension, with its card MODEL.json if there is one. As in CIFAR-10.1, it may hold a file MODEL.json with a list of
+// classes instead. A folder that holds only folders with numbers for names, the severities of a corruption, has the
+// predictions of all, one after the other.
 //
 // Errors: no predictions, a file of another form, cards that name other models or images than their neighbours'.
 func ReadPredictions(folder string) ([]Predictions, error) {

@@ -20,7 +20,7 @@ func Probit(p float64) float64 {
 func Phi(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
 
 // Clip keeps accuracies off 0 and 1, where the probit is infinite. The zero value is the half-count clip: an accuracy
-// on n images is moved into [1/2n, 1−1/2n]; one whose n is unknown is left alone, and refused at 0 and 1.
+// on n images is moved into [1/2n, 1−1/2n]. An accuracy of unknown n is not moved, and refused at 0 and 1.
 type Clip struct {
 	Share float64 // in (0, ½): accuracies are moved into [Share, 1−Share], whatever their n
 }

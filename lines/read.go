@@ -15,9 +15,9 @@ import (
 var ErrImages = errors.New("RobustBench's table does not say how many images are behind a cell (5,000 of " +
 	"ImageNet-C, 10,000 of CIFAR-10-C)")
 
-// Read reads a file of models by its ending, and a .csv by its columns: RobustNets' .json (ReadRobustNets), records in
-// .jsonl (ReadRecords), the ImageNet testbed's .csv (ReadTestbed), RobustBench's (ReadRobustBench, with the images of
-// CSV.Images[""]), or any other with a column model (ReadCSV). The options o are for the last.
+// Read reads a file of models by its ending, and a .csv by its columns. It takes RobustNets' .json (ReadRobustNets),
+// records in .jsonl (ReadRecords), the ImageNet testbed's .csv (ReadTestbed) and RobustBench's (ReadRobustBench, with
+// the images of CSV.Images[""]). Any other .csv needs a column model (ReadCSV). The options o are for the last.
 //
 // Errors: another ending; ErrImages; those of the readers.
 func Read(path string, o CSV) (Models, error) {

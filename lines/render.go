@@ -6,8 +6,8 @@ import (
 	"github.com/certspec/certspec/internal/table"
 )
 
-// Rendered returns the table as it is printed: a row for each shift and predictor, slope and mean R² for each group,
-// and the mark of R² behind it (* bold: above 0.5; ** second best; *** best).
+// Rendered returns the table as it is printed: a row for each shift and predictor, with slope and mean R² for each
+// group. A mark stands behind R² (* bold: above 0.5; ** second best; *** best).
 func (t *Table) Rendered() *table.Table {
 	out := &table.Table{Title: t.Title, Columns: []string{"shift", "predictor"}, Notes: []string{
 		"Slope m and R² of accuracy under the shift (probit) on the predictor (accuracies: probit), unweighted " +

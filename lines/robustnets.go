@@ -43,10 +43,10 @@ func (e *FieldError) Error() string {
 	return "lines: " + where + ": " + e.Reason
 }
 
-// ReadRobustNets reads the result file of RobustNets (Fridovich-Keil et al. 2022): one JSON object whose keys are
-// {architecture}_{augmentation}_{method}_{layout}_{sparsity} and whose values hold 25 numbers, accuracies in percent.
-// The keys become the labels architecture, augmentation, method, layout and sparsity. Dense models, filed under lrr
-// with sparsity 0.0, get the method "dense".
+// ReadRobustNets reads the result file of RobustNets (Fridovich-Keil et al. 2022), one JSON object. Its keys are
+// {architecture}_{augmentation}_{method}_{layout}_{sparsity}. Its values hold 25 numbers, accuracies in percent. The
+// keys become the labels architecture, augmentation, method, layout and sparsity. Dense models, filed under lrr with
+// sparsity 0.0, get the method "dense".
 //
 // Errors are *FieldError: a key that is not of this form or stands twice, a field that is unknown (with the nearest
 // one) or missing, a percentage outside 0 to 100.

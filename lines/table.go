@@ -33,8 +33,8 @@ type Cell struct {
 	Mark      Mark            `json:"mark,omitempty"`
 }
 
-// Mark is how the paper sets a cell apart: R² above 0.5 is bold, and among those of one shift and group the largest and
-// the second largest are marked.
+// Mark is how the paper marks a cell: R² above 0.5 is bold. The largest and the second largest of one shift and group
+// have marks of their own.
 type Mark string
 
 // The marks. Best and Second are bold, too.
@@ -66,9 +66,9 @@ func (t *Table) BestPredictor(shift, group string) (best Predictor) {
 }
 
 // Tabulate fits every line of a table. For each shift, group and predictor, the models of a group are split by the
-// grouping's label; each part with at least three models gets a least-squares line, and the cell holds the unweighted
-// mean of slopes and of R². Predictors that no model has are left out; models without a value are left out of
-// that line. Errors: a shift that no model has, a group without a line, values that have no probit.
+// grouping's label. Each part with at least three models gets a least-squares line. The cell holds the unweighted mean
+// of slopes and of R². Predictors that no model has are left out; models without a value are left out of that line.
+// Errors: a shift that no model has, a group without a line, values that have no probit.
 func Tabulate(models Models, by Grouping, clip Clip) (*Table, error) {
 	if err := clip.check(); err != nil {
 		return nil, err

@@ -74,8 +74,8 @@ func (a *assault) imagesTogether() int {
 	return max(1, feedforward.Lanes/max(points, 1))
 }
 
-// Attack looks, around each image of a set, for the point where a network is most sure: the most of the image itself
-// and of all attacks, by the network in float64. The attacks are
+// Attack looks, around each image of a set, for the point where a network is most sure. It keeps the most confident of
+// the image itself and of all attacks, by the network in float64. The attacks are
 //
 //   - Auto-PGD from noise around the image, and towards each class;
 //   - monotone PGD from the contrast start, from the image, and from the pull towards the mean image, along the sign

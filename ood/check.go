@@ -23,8 +23,8 @@ type Tried struct {
 // says is the largest median of bounds that says something.
 const says = 0.99
 
-// Check asks, before a long run, whether bounds of a network say anything: interval bounds and CROWN at each radius
-// around some points, which are images in units of the full range. useful is the largest radius at which the median
+// Check asks, before a long run, whether bounds of a network say anything. It computes interval bounds and CROWN at
+// each radius around some points, images in units of the full range. useful is the largest radius at which the median
 // bound is at most .99, or 0 without one.
 //
 // A network of a thousand classes may take seconds a bound; report hears of each second.

@@ -42,12 +42,11 @@ type Estimate struct {
 	Bootstrap *Interval `json:"bootstrap"`        // percentiles, images of both sides drawn again
 }
 
-// Comparison is how well the confidence tells foreign images from a network's own. AUC is of the
-// images as they are, AAUC of the foreign ones as attacks found them, GAUC of their upper bounds,
-// so that no image of their balls ranks better for the attacker; in forms that begin with C, ties
-// count as lost (Bitterwolf et al. 2020, equations 16 and 17, appendix C). FPR95 is the share of
-// foreign images that reach the confidence that 95 % of the own images reach, GFPR95 that of their
-// bounds.
+// Comparison is how well the confidence tells foreign images from a network's own. AUC is of the images as they are,
+// AAUC of the foreign ones as attacks found them, GAUC of their upper bounds. So no image of their balls ranks better
+// for the attacker than GAUC says. In forms that begin with C, ties count as lost (Bitterwolf et al. 2020, equations 16
+// and 17, appendix C). FPR95 is the share of foreign images that reach the confidence that 95 % of the own images
+// reach, GFPR95 that of their bounds.
 type Comparison struct {
 	In        Side                `json:"in"`
 	Foreign   Side                `json:"foreign"`
@@ -77,9 +76,9 @@ type CompareOptions struct {
 	Seed      uint64
 }
 
-// Compare compares the confidences on a network's own images with those on foreign ones; of the
-// foreign set there may be a measurement with bounds, one under attack, or both, the attacked
-// images being some or all of the bounded ones.
+// Compare compares the confidences on a network's own images with those on foreign ones. Of the foreign set there may
+// be a measurement with bounds, one under attack, or both. The attacked images are then some or all of the bounded
+// ones.
 //
 // Errors: measurements of other networks, unfinished ones, several of a kind, of other radii or
 // sets; an image whose confidence under attack lies above its bound, which would be a mistake in
@@ -176,8 +175,8 @@ func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
 	return t, err
 }
 
-// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the
-// threshold; one that is no number reaches it, as is safe of foreign images.
+// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the threshold. A
+// confidence that is not a number reaches it, which is safe for foreign images.
 func (t Threshold) Reach(m *Measurement, bounds bool) float64 {
 	n := 0
 	for _, l := range m.Lines {

@@ -1,6 +1,6 @@
-// Package ood measures how well a network's confidence tells foreign images (out of distribution) from its own, with
-// guarantees: the area under the curve when the confidence on foreign images is clean, attacked, or bounded over a
-// whole ball (Bitterwolf, Meinke and Hein 2020).
+// Package ood measures how well a network's confidence tells foreign images (out of distribution) from its own. It
+// gives the area under the ROC curve with the confidence on foreign images clean, attacked, or bounded over a whole
+// ball: a guarantee (Bitterwolf, Meinke and Hein 2020).
 //
 // Scores are log-confidences in float64, which separate confidences that float32 ties.
 package ood
@@ -155,8 +155,8 @@ func Difference(inA, foreignA, inB, foreignB []float64) (difference, standardErr
 	return difference, math.Sqrt(varU/float64(len(uA)) + varV/float64(len(vA))), nil
 }
 
-// Covariance returns the AUCs, with ties as one half, of several lists of scores of the same images in the same order,
-// and their covariance matrix over the images by DeLong, DeLong and Clarke-Pearson 1988.
+// Covariance returns the AUCs, with ties as one half, of several lists of scores of the same images in the same order.
+// It also returns their covariance matrix over the images (DeLong, DeLong and Clarke-Pearson 1988).
 //
 // Errors: lists of other lengths, fewer than two scores on a side.
 func Covariance(in, foreign [][]float64) (areas []float64, covariance [][]float64, err error) {

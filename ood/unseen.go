@@ -16,9 +16,9 @@ func (e *TrainedError) Error() string {
 		e.Trained, e.Images)
 }
 
-// Unseen refuses, as foreign, images that a network was trained on: those of the same digest, and those of the same
-// split of a set, unless the selections of both are known to share none. It names the training set from which images
-// were held out.
+// Unseen refuses, as foreign, images that a network was trained on. These are images of the same digest, and those of
+// the same split of a set, unless the selections of both are known to be disjoint. It names the training set from which
+// images were held out.
 //
 // Errors: *TrainedError.
 func Unseen(images ledger.Data, trained []ledger.Data) (heldOut string, err error) {

@@ -41,7 +41,7 @@ type AccuracyBand struct {
 }
 
 // Bands returns the bands of a run under the rule Anytime, if all its images have begun. Population widens every
-// accuracy's band on both sides for a claim on the law of the images, of which these are independent draws: by
+// accuracy's band on both sides for a claim on the law of the images, of which these are independent draws. It adds
 // √(ln(2/δ)/(2N)) (Hoeffding), for a probability of 2δ in place of δ = 1 − Confidence.
 //
 // Errors: another rule, no labels, δ outside (0, 1).

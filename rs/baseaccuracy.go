@@ -10,9 +10,8 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right:
-// as they are where sigma is 0, or else in one noise sample each, on the grid (noise.Grid). Without any
-// label it is an error.
+// BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right. Where sigma
+// is 0 it sees the images, else one noise sample of each on the grid (noise.Grid). Without any label it is an error.
 func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Index, sigma float64,
 	seed uint64) (float64, error) {
 	info, err := model.Info()

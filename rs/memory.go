@@ -44,8 +44,8 @@ func (o Options) blockBytes(info classifier.Info, block int) int64 {
 }
 
 // MemoryOf is how many bytes of noise samples a run on a model has in memory at once, beside what the model itself
-// takes: a block for each worker and each goroutine that draws, and two more where a block is below 64 MB. With
-// Options.Memory it is at most that.
+// takes. It counts a block for each worker and each goroutine that draws, and two more where a block is below 64 MB.
+// With Options.Memory it is at most that.
 //
 // Errors: those of Plan; a block that is larger than Options.Memory or, on Linux, than the memory that is free.
 func (o Options) MemoryOf(info classifier.Info) (int64, error) {

@@ -57,17 +57,16 @@ func countsText(l ledger.Look) string {
 	return b.String()
 }
 
-// Merge joins ledgers of one run, its shards by images or by blocks, into the ledger of the whole: the bytes that
-// one process had written. It is a union by the address of the counts, the image and its blocks: what several ledgers
-// have must be equal, else a *ConflictError; ledgers of another run are a *ledger.MismatchError. All claims are
-// derived again from the counts, and compared with those of the shards.
+// Merge joins ledgers of one run, its shards by images or by blocks, into the ledger of the whole: the bytes that one
+// process had written. It is a union by the address of the counts, the image and its blocks. What several ledgers have
+// must be equal, else a *ConflictError. Ledgers of another run are a *ledger.MismatchError. All claims are derived
+// again from the counts, and compared with those of the shards.
 //
 // Missing or unfinished shards are an error, unless partial is set: then the output is an unfinished ledger with what
 // there is, from which Certify goes on. Provisional lines of the inputs do not count.
 //
-// The ledgers are read side by side, however many there are; memory is needed for one row per
-// image, and at most 32 KB and some counts per ledger. Of the output holds what ledger.Create says.
-// Times beside the ledgers are joined, too.
+// The ledgers are read side by side, however many there are. Memory is needed for one row per image, and at most 32 KB
+// and some counts per ledger. See ledger.Create for the output. Times beside the ledgers are joined, too.
 func Merge(ctx context.Context, out string, files []string, partial bool) (Merged, error) {
 	m := merger{ctx: ctx, partial: partial, images: map[int]int{}}
 	defer m.close()

@@ -33,11 +33,11 @@ func (v Verified) String() string {
 	return text
 }
 
-// Verify derives again all that follows from the counts of a closed ledger, with the code that certifies, and
-// compares decimal for decimal: the digest; that the looks spend at most α and are those that the rule
-// announces; class, k, n, lower bound and radius of every image; the average certified radius; the
-// certified accuracies; and that a seed which is called derived is. Scores beside the ledger are read
-// to their end, look by look, and must have been closed with it; where they are missing, all else is checked.
+// Verify derives again all that follows from the counts of a closed ledger, with the code that certifies, and compares
+// decimal for decimal. It checks the digest, and that a seed called derived is derived. It checks that the looks spend
+// at most α and are those that the rule announces. It checks class, k, n, lower bound and radius of every image, the
+// average certified radius and the certified accuracies. Scores beside the ledger are read to their end, look by look,
+// and must have been closed with it; where they are missing, all else is checked.
 //
 // What does not hold is a *ledger.FormatError with the line and the reason. An unfinished ledger is an
 // *UnfinishedError. Whether the counts are those of the model only Replay can tell.

@@ -13,7 +13,8 @@ import (
 // GradientBands are the shares of the energy of the gradient of the cross-entropy by the input in three bands of
 // frequency. Each is the mean over images of the share of Σ|G|², with G the unitary Fourier transform of the gradient
 // of a channel. They sum to 1. With f the azimuthal frequency and n the shorter side, low is f < n/6, middle n/6 ≤ f <
-// n/3, high f ≥ n/3: thirds of the range up to the highest frequency of a row (after Krishnamachari et al. 2023).
+// n/3, high f ≥ n/3. These are thirds of the range up to the highest frequency of a row (after Krishnamachari et al.
+// 2023).
 type GradientBands struct {
 	Low    Estimate `json:"low"`
 	Middle Estimate `json:"middle"`

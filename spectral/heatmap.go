@@ -11,8 +11,8 @@ import (
 // Frequency is a pair of periods over the height and over the width.
 type Frequency struct{ U, V int }
 
-// Canonical is the frequency that stands for f and −f, which have the same basis image: V > 0, or V = 0 and U ≥ 0,
-// where half a side counts as its negative in U.
+// Canonical is the frequency that stands for f and −f, which have the same basis image. It has V > 0, or V = 0 and U ≥
+// 0; half a side counts as its negative in U.
 func Canonical(h fourier.Half, f Frequency) Frequency {
 	k, _ := h.Bin(f.U, f.V)
 	if mirror := h.Mirror(k); mirror >= 0 {

@@ -15,10 +15,9 @@ import (
 
 // JacobianOptions are the settings of MeasureJacobian; the zero value is exact.
 type JacobianOptions struct {
-	// Projections are random directions of an image. Of a model with gradients 0 means exact, a
-	// pass for each class; else v uniform on the unit sphere of the logits, with ‖J‖² = C·E‖vᵀJ‖²
-	// (Hoffman, Roberts and Yaida 2019). Of one without, directions in the space of images; 0 means
-	// 32.
+	// Projections are random directions of an image. With gradients, 0 means exact, a pass for each class. Else v is
+	// uniform on the unit sphere of the logits, with ‖J‖² = C·E‖vᵀJ‖² (Hoffman, Roberts and Yaida 2019). Without
+	// gradients they are directions in the space of images; 0 means 32.
 	Projections int
 	// deviation of each channel by which the model normalises: gradients are with respect to
 	// normalised values; nil: 1
@@ -53,8 +52,8 @@ type Jacobian struct {
 }
 
 // MeasureJacobian measures the Jacobian norm at the images. Without gradients (nil) it takes central differences along
-// random directions of image space, with u uniform on the unit sphere of D normalised values and h = 1/255: ‖J‖² ≈
-// D·E‖(f(x+hu) − f(x−hu))/2h‖². That is approximate, since it sees the network at a distance of h.
+// random directions of image space: ‖J‖² ≈ D·E‖(f(x+hu) − f(x−hu))/2h‖². Here u is uniform on the unit sphere of D
+// normalised values, and h = 1/255. That is approximate, since it sees the network at a distance of h.
 //
 // Errors: a model without logits, options out of range, as *InputError; those of the model; no image with finite
 // values.

@@ -1,6 +1,6 @@
-// Package spectral looks at images and classifiers by frequency: mean amplitude spectra of images and of what a
-// corruption changes, with radial profiles, centroids and slopes; Fourier-basis probes and heat maps over
-// frequencies; and paths between two images in amplitude, phase or pixels, with what a classifier does along them.
+// Package spectral looks at images and classifiers by frequency. It has mean amplitude spectra of images and of what a
+// corruption changes, with radial profiles, centroids and slopes. It has Fourier-basis probes and heat maps over
+// frequencies. It follows a classifier along paths between two images in amplitude, phase or pixels.
 //
 // The transform is that of package fourier, unnormalised, of images in units of the full range [0, 1]. Frequencies
 // count periods over the height (u) and the width (v) of an image.

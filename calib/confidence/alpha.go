@@ -8,8 +8,8 @@ type Spending string
 
 const (
 	// Paper spends α on the radius and again α on the scores: a joint failure has a probability of at most 2α per
-	// image. The intervals of many images do not all hold at once with any stated probability: at α = 0.001, all
-	// of 2000 independent ones do with a probability of about 0.135.
+	// image. Nothing is claimed for many images at once: at α = 0.001, all of 2,000 independent intervals hold with
+	// probability 0.135.
 	Paper Spending = "paper"
 	// Split spends half of α on each.
 	Split Spending = "split"
@@ -40,8 +40,8 @@ func (s Spending) Divide(alpha float64, images int) (radius, scores float64, err
 	return 0, 0, inputError("spending", fmt.Sprintf("%q", string(s)), "paper, split or family")
 }
 
-// Fails bounds the probability that the radius of an image or its interval is false, for an α in (0, 1): 2α for Paper,
-// α for Split, and 0 for Family, where all hold at once. It is an input of calib.Claim.
+// Fails bounds the probability that the radius of an image or its interval is false, for an α in (0, 1). It is 2α for
+// Paper, α for Split, and 0 for Family, where all hold at once. It is an input of calib.Claim.
 func (s Spending) Fails(alpha float64) float64 {
 	switch s {
 	case Family:

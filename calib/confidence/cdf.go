@@ -6,9 +6,8 @@ import (
 	"github.com/certspec/certspec/calib"
 )
 
-// Distribution holds counts of the n scores of one image at thresholds 0 = s_0 < s_1 < … < s_J = 1. A score that is not
-// known, because the model's output was not finite, counts in no AtLeast but that of 0, and in every Above but that of
-// 1: as 0 below and as 1 above.
+// Distribution holds counts of the n scores of one image at thresholds 0 = s_0 < s_1 < … < s_J = 1. A score is not
+// known where the model's output was not finite. It counts as 0 in AtLeast and as 1 in Above.
 type Distribution struct {
 	N          int       // scores
 	Thresholds []float64 // s_j, J+1 of them

@@ -1,11 +1,11 @@
-// Package confidence certifies the confidence of a smoothed classifier: from the scores h_1 … h_n in [0, 1] that
-// the model gives one class under Gaussian noise of standard deviation σ, it bounds the mean score at every
-// point within a distance R in L2 norm. Standard uses the mean of the scores, CDF their distribution, which is
-// never looser by more than a gap between thresholds.
+// Package confidence certifies the confidence of a smoothed classifier. It takes the scores h_1 … h_n in [0, 1] that
+// the model gives one class under Gaussian noise of standard deviation σ. It bounds the mean score at every point
+// within a distance R in L2 norm. Standard uses the mean of the scores, CDF their distribution, which is never looser
+// by more than a gap between thresholds.
 //
-// Both rest on the Gaussian shift sh(p, t) = Φ(Φ⁻¹(p) + t): an event of probability p has at a distance R a
-// probability in [sh(p, −R/σ), sh(p, +R/σ)] (Cohen, Rosenfeld and Kolter 2019; Salman et al. 2019; for the
-// distribution, Kumar, Levine, Feizi and Goldstein 2020; together, Emde et al. 2025, equations 12 and 13).
+// Both rest on the Gaussian shift sh(p, t) = Φ(Φ⁻¹(p) + t): an event of probability p has at a distance R a probability
+// in [sh(p, −R/σ), sh(p, +R/σ)]. Sources: Cohen, Rosenfeld and Kolter 2019; Salman et al. 2019; for the distribution,
+// Kumar, Levine, Feizi and Goldstein 2020; together, Emde et al. 2025, equations 12 and 13.
 //
 // Bounds are rounded outwards. All functions are pure: of counts, sums and settings.
 package confidence
@@ -42,9 +42,9 @@ const margin = 1e-12
 //
 //	ε = √(ln(2/α) / 2n),
 //
-// rounded up. With probability 1−α the mean of the scores is within ε of its expectation (Hoeffding 1963), and,
-// likewise, the empirical distribution function everywhere within ε of the true one (Dvoretzky, Kiefer and
-// Wolfowitz 1956, with the constant of Massart 1990).
+// rounded up. With probability 1−α the mean of the scores is within ε of its expectation (Hoeffding 1963). Likewise the
+// empirical distribution function is everywhere within ε of the true one (Dvoretzky, Kiefer and Wolfowitz 1956,
+// constant of Massart 1990).
 //
 // Errors: n < 1, α outside (0, 1), as *InputError.
 func HalfWidth(n int, alpha float64) (float64, error) {
@@ -57,9 +57,9 @@ func HalfWidth(n int, alpha float64) (float64, error) {
 	return math.Sqrt((math.Ln2-math.Log(alpha))/(2*float64(n))) * (1 + margin), nil
 }
 
-// ShiftDown returns a lower bound on sh(p, −t), within a relative 1e-11 of it for p that are not tiny, for a
-// shift t = R/σ of at least 0. It is 0 for p ≤ 0 and 1 for p ≥ 1. By symmetry, 1 − ShiftDown(1−p, t) is an
-// upper bound on sh(p, +t).
+// ShiftDown returns a lower bound on sh(p, −t) for a shift t = R/σ of at least 0. For p that are not tiny it is within
+// a relative 1e-11. It is 0 for p ≤ 0 and 1 for p ≥ 1. By symmetry, 1 − ShiftDown(1−p, t) is an upper bound on sh(p,
+// +t).
 //
 // Errors: p not a number, t negative or not finite, as *InputError.
 func ShiftDown(p, t float64) (float64, error) {

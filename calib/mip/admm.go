@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// ADMM are the settings of one run of the alternating direction method of multipliers on the program, with the
-// binary constraint split into a box and a sphere (Wu and Ghanem 2019; Emde et al. 2025, appendix F). The zero
-// value of a field is its default, which is the paper's where the paper gives one.
+// ADMM are the settings of one run of the alternating direction method of multipliers on the program. The binary
+// constraint is split into a box and a sphere (Wu and Ghanem 2019; Emde et al. 2025, appendix F). The zero value of a
+// field is its default, which is the paper's where the paper gives one.
 type ADMM struct {
 	Start  Start   `json:"start"`  // of z: Clean (default), Brier or Middle
 	StepA  float64 `json:"step_a"` // gradient step η_a on the assignment; 0 means 0.001
@@ -56,9 +56,9 @@ func (o ADMM) withDefaults() (ADMM, error) {
 	return o, err
 }
 
-// ADMM runs the method. After every step a copy of the iterate is projected: each sample into the bin of its
-// largest a among those it can reach, its confidence into the interval there; the best value is kept. The
-// result is a lower bound on the optimum. clean may be nil where the start is not Clean.
+// ADMM runs the method. After every step a copy of the iterate is projected. Each sample goes into the bin of its
+// largest a among those it can reach, its confidence into the interval there. The best value is kept. The result is a
+// lower bound on the optimum. clean may be nil where the start is not Clean.
 //
 // Errors: settings out of range; clean confidences outside their intervals; that of ctx.
 func (p *Program) ADMM(ctx context.Context, clean []float64, o ADMM) (*Run, error) {

@@ -18,9 +18,9 @@ const (
 	Plateau  Schedule = "plateau" // times 0.5 after 50 steps without a better value
 )
 
-// DECE are the settings of one run of projected gradient ascent on the differentiable calibration error, whose
-// soft bins become hard as the temperature falls (Bohdal, Yang and Hospedales 2023; Emde et al. 2025,
-// appendix M). The zero value of a field is its default.
+// DECE are the settings of one run of projected gradient ascent on the differentiable calibration error. Its soft bins
+// become hard as the temperature falls (Bohdal, Yang and Hospedales 2023; Emde et al. 2025, appendix M). The zero value
+// of a field is its default.
 type DECE struct {
 	Start    Start    `json:"start"`    // Clean (default), Brier, Middle, Gaussian or Random
 	Rate     float64  `json:"rate"`     // learning rate on N times the gradient; 0 means 0.001
@@ -59,8 +59,8 @@ func (o DECE) withDefaults() (DECE, error) {
 	return o, err
 }
 
-// DECE runs the ascent. The hard calibration error is taken before the first step and after each, and the best
-// is kept; it is that of ordinary confidences, hence a lower bound on the optimum of the program.
+// DECE runs the ascent. The hard calibration error is taken before the first step and after each, and the best is kept.
+// It is that of ordinary confidences, so it is a lower bound on the optimum of the program.
 //
 // Errors: settings out of range; clean confidences outside their intervals; that of ctx.
 func (p *Program) DECE(ctx context.Context, clean []float64, o DECE) (*DECERun, error) {

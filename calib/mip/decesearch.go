@@ -6,10 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Trials returns the settings of a search with dECE: first two starts times three learning rates, with and
-// without momentum; then, up to n, settings drawn at random from all starts and schedules, rates from 10⁻⁴ to
-// 10⁻¹ and last temperatures from 10⁻⁵ to 10⁻³. The paper searches over the same things in 2000 trials; the
-// ranges are ours.
+// Trials returns the settings of a search with dECE. First come two starts times three learning rates, with and without
+// momentum. Then, up to n, settings are drawn at random: all starts and schedules, rates from 10⁻⁴ to 10⁻¹, last
+// temperatures from 10⁻⁵ to 10⁻³. The paper searches over the same settings in 2,000 trials; the ranges are ours.
 func Trials(clean []float64, n int, seed uint64) []DECE {
 	var trials []DECE
 	for _, start := range []Start{natural(clean), Brier} {

@@ -1,6 +1,6 @@
-// Package mip holds the mixed-integer program whose optimum is the certified calibration error, and what
-// others use to approach it from below: ADMM on a relaxation, and gradient ascent on a differentiable
-// calibration error. calib.ExactCCE solves it exactly; the searches are here to be compared with it.
+// Package mip holds the mixed-integer program whose optimum is the certified calibration error. Two published searches
+// approach it from below: ADMM on a relaxation, and gradient ascent on a differentiable calibration error.
+// calib.ExactCCE solves it exactly.
 //
 // With samples n = 1 … N and bins m = 1 … M of edges L_m < U_m, correctness c_n and intervals [l_n, u_n], the
 // program is (Emde et al. 2025, equation 6)

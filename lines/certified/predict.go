@@ -18,8 +18,8 @@ type Prediction struct {
 	LineMAE  float64 `json:"line_error"` // mean absolute error of the line, in accuracy
 }
 
-// LeaveOneOut predicts, for each corruption and model, the certified accuracy at the one radius of the options from the
-// line through all other models, and counts how often it is met within a tolerance.
+// LeaveOneOut predicts the certified accuracy of each model under each corruption, at the one radius of the options,
+// from the line through all other models. It counts how often the prediction is met within a tolerance.
 //
 // Errors: those of Points, fewer than four models.
 func LeaveOneOut(models []Model, o Options, within float64) (Prediction, error) {

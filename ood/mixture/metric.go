@@ -113,9 +113,9 @@ func (m *Metric) Whiten(points [][]float64) [][]float64 {
 	return out
 }
 
-// Ball returns a distance of this metric that no change of at most r in every value exceeds: the smaller of r·√(d·λ),
-// with λ the largest eigenvalue of C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). (The paper prints, before its equation 15, the largest
-// eigenvalue of C itself, for which this is false.)
+// Ball returns a distance of this metric that no change of at most r in every value exceeds. It is the smaller of
+// r·√(d·λ), with λ the largest eigenvalue of C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). (The paper prints, before its equation 15,
+// the largest eigenvalue of C itself, for which this is false.)
 func (m *Metric) Ball(r float64) float64 {
 	d := len(m.Scales)
 	least := m.Scales[d-1]

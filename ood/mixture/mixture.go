@@ -1,6 +1,6 @@
 // Package mixture is the density side of CCU (Meinke and Hein 2020; Bitterwolf, Meinke and Hein 2020, equations 12 to
-// 15). Two Gaussian mixtures, of images that are of the classes and of images that are of none, are round in a metric
-// of their principal components and fitted by EM. They bound the confidence
+// 15). Two Gaussian mixtures, one of own images and one of foreign images, are round in a metric of their principal
+// components and fitted by EM. They bound the confidence
 //
 //	p(k|x) = (p(k|x, in)·p(x|in) + (1/K)·p(x|out)) / (p(x|in) + p(x|out))
 //
@@ -16,8 +16,8 @@ type Mixture struct {
 	LogWeights   []float64
 }
 
-// LogDensity returns ln p at a point of these coordinates, without the constant −d/2·ln 2π, when every distance is
-// moved by moved: nearer to the means, but not beyond them, for a negative one.
+// LogDensity returns ln p at a point of these coordinates, without the constant −d/2·ln 2π. Every distance to a mean is
+// changed by moved, but not below 0.
 func (m *Mixture) LogDensity(point []float64, moved float64) float64 {
 	terms := make([]float64, len(m.Means))
 	top := math.Inf(-1)

@@ -46,12 +46,12 @@ type Options struct {
 // Decide proves a property of a file, refutes it, or does neither. The outputs of the file are those of the network
 // behind its Head, a softmax or the logarithm of one.
 //
-// It holds where for each case some condition, or a sum of conditions, is proven to fail on the whole box: because
-// the conditions contradict each other whatever the network, or by outward-rounded interval bounds, CROWN, or CROWN
-// between all layers, whichever is the first (feedforward, Rigorous). It is violated where Auto-PGD finds an input
-// that float32 holds, whose outputs meet all conditions of a case, strict ones strictly: those in float64 and those
-// of Options.Run, compared exactly. Where no float32 number lies between the ends of an input, the nearest one
-// stands for it.
+// It holds where for each case some condition, or a sum of conditions, is proven to fail on the whole box. The
+// conditions may contradict each other whatever the network. Or outward-rounded bounds prove it: intervals, CROWN, or
+// CROWN between all layers, whichever is the first (feedforward, Rigorous). It is violated where Auto-PGD finds an
+// input that float32 holds, whose outputs meet all conditions of a case, strict ones strictly. These are the outputs in
+// float64 and those of Options.Run, compared exactly. Where no float32 number lies between the ends of an input, the
+// nearest one stands for it.
 //
 // Errors: a network of other sizes, those of the context and of Options.Run.
 func Decide(ctx context.Context, n *feedforward.Network, p *Property, o Options) (Result, error) {

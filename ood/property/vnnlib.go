@@ -16,8 +16,8 @@ import (
 	"github.com/certspec/certspec/internal/inflate"
 )
 
-// Property is the negation of what should hold, as the files have it: it is violated by an input that lies in the
-// box of some case and whose outputs meet all conditions of that case.
+// Property is the negation of what should hold, as the files have it. An input violates it if it lies in the box of
+// some case and its outputs meet all conditions of that case.
 type Property struct {
 	Inputs, Outputs int
 	Cases           []Case // whose boxes are not empty
@@ -78,11 +78,11 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("property %s: line %d: %s", e.File, e.Line, e.Reason)
 }
 
-// Read reads a VNN-LIB file of version 1, packed by gzip or not: declarations of the real constants X_0, X_1, … and
-// Y_0, Y_1, …, and assertions of comparisons (<=, >=, <, >) between constants, numbers and sums with constant
-// factors, joined by and and or. Ends of boxes are rounded outwards to float64, bounds on outputs so that no input
-// that violates the property is lost. A case whose box is empty is left out. Errors are *FormatError: other forms,
-// an input without a lower or an upper bound, conditions that join inputs and outputs, more than 100,000 cases.
+// Read reads a VNN-LIB file of version 1, packed by gzip or not. It declares the real constants X_0, X_1, … and Y_0,
+// Y_1, …. It asserts comparisons (<=, >=, <, >) between constants, numbers and sums with constant factors, joined by
+// and and or. Ends of boxes are rounded outwards to float64, bounds on outputs so that no input that violates the
+// property is lost. A case whose box is empty is left out. Errors are *FormatError: other forms, an input without a
+// lower or an upper bound, conditions that join inputs and outputs, more than 100,000 cases.
 func Read(path string) (*Property, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package smoothed compares how sure a smoothed network is of its own images and of foreign ones within Euclidean
-// radii: the smoothed GAUC, for networks too deep for the interval bounds of package ood. Network and threat model
+// radii. This smoothed GAUC is for networks too deep for the interval bounds of package ood. Network and threat model
 // differ from those of the GAUC there.
 package smoothed
 

@@ -28,8 +28,8 @@ type Betting struct {
 	limit float64 // h at which W is 1/α, rounded up
 }
 
-// NewBetting returns the test of p ≤ p0 at level α. The two values of p0 may be off the exact p0
-// and 1−p0 by a relative 2⁻⁵² each, as those of a decimal number are: the test is then that of the exact one.
+// NewBetting returns the test of p ≤ p0 at level α. The two values of p0 may be off the exact p0 and 1−p0 by a relative
+// 2⁻⁵² each, as those of a decimal number are. The test is then that of the exact p0.
 //
 // Errors: α outside [1e-280, 1), p0 outside [1e-20, 1−1e-20] or without its complement, as *InputError.
 func NewBetting(p0 Probability, alpha float64) (*Betting, error) {
@@ -60,10 +60,10 @@ func (b *Betting) String() string {
 	return fmt.Sprintf("%s of p ≤ %v at α = %g", b.Name(), b.p0, b.alpha)
 }
 
-// LeastHits returns the least A with W(A, n)·(1−ε) ≥ (1+10⁻⁹)/α, where ε bounds the rounding error, so that
-// W(A, n) ≥ 1/α holds in exact arithmetic; n+1 where no A reaches it, and for an n outside [1,
-// MaxTrials]. As W grows with A, "at least LeastHits(n) hits" is the whole decision
-// after n trials. It takes time of order √n; a loop over many images keeps the values of its looks.
+// LeastHits returns the least A with W(A, n)·(1−ε) ≥ (1+10⁻⁹)/α. Here ε bounds the rounding error, so W(A, n) ≥ 1/α
+// holds in exact arithmetic. It is n+1 where no A reaches it, and for an n outside [1, MaxTrials]. As W grows with A,
+// "at least LeastHits(n) hits" is the whole decision after n trials. It takes time of order √n; a loop over many images
+// keeps the values of its looks.
 func (b *Betting) LeastHits(n int) int {
 	if n < 1 || n > MaxTrials {
 		return max(n, 0) + 1

@@ -1,9 +1,8 @@
 // Package bound holds the bounds on which certificates rest, each rounded outwards.
 //
-// A lower bound that is returned lies at or below the exact bound of real arithmetic, an
-// upper bound at or above it, a radius at or below the exact radius. Clopper-Pearson bounds
-// are checked against the exact binomial tail, with the evaluation error of that tail
-// accounted for, before they are returned. Counts are at most MaxTrials.
+// A lower bound lies at or below the exact bound of real arithmetic, an upper bound at or above it. A radius lies at or
+// below the exact radius. Clopper-Pearson bounds are checked against the exact binomial tail, with its evaluation
+// error, before they are returned. Counts are at most MaxTrials.
 package bound
 
 import (

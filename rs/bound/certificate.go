@@ -11,8 +11,8 @@ const Decimals = 15
 
 const decimalOne = 1e15 // 10^Decimals
 
-// Certificate returns the two numbers that are published for a lower bound p under noise of standard deviation σ:
-// the bound, rounded down to Decimals decimals, and the radius that follows from the rounded bound
+// Certificate returns the two numbers that are published for a lower bound p under noise of standard deviation σ. One
+// is the bound, rounded down to Decimals decimals. The other is the radius that follows from the rounded bound
 // (Radius), rounded down to 9 significant digits; 0 where the bound is below ½.
 //
 // Errors are those of Radius.

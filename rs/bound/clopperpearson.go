@@ -21,9 +21,8 @@ const window = 2e-10
 // which is 0 for k = 0, α^(1/n) for k = n, and the α quantile of Beta(k, n−k+1) else. It
 // holds with probability at least 1−α, whatever p is (Clopper and Pearson 1934).
 //
-// The result is rounded outwards: both as P and as 1−Q it satisfies
-// P[Bin(n, p) ≥ k] ≤ α(1−10⁻⁹) in exact arithmetic, and misses equality by less than a
-// relative 2·10⁻⁹ plus the resolution of a float64.
+// The result is rounded outwards: both as P and as 1−Q it satisfies P[Bin(n, p) ≥ k] ≤ α(1−10⁻⁹) in exact arithmetic.
+// It misses equality by less than a relative 2·10⁻⁹ plus the resolution of a float64.
 //
 // Errors: n outside [1, MaxTrials], k outside [0, n], α outside [1e-280, 1), as *InputError.
 func Lower(k, n int, alpha float64) (Probability, error) {
@@ -50,9 +49,8 @@ func Upper(k, n int, alpha float64) (Probability, error) {
 	return Probability{P: mirror.Q, Q: mirror.P}, nil
 }
 
-// LeastCount returns the least k of n for which Lower(k, n, α) is at least one half, that
-// is, the least count that certifies anything; ok is false where even k = n does not.
-// Errors are those of Lower.
+// LeastCount returns the least count k of n that certifies anything: Lower(k, n, α) is at least one half. ok is false
+// where even k = n certifies nothing. Errors are those of Lower.
 func LeastCount(n int, alpha float64) (k int, ok bool, err error) {
 	if err := checkTrials(n); err != nil {
 		return 0, false, err

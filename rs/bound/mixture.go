@@ -15,8 +15,8 @@ import (
 //	M(p) = ∫₀¹ u^k (1−u)^m dBeta(rp, r(1−p))(u) / (p^k (1−p)^m) = A(k; rp)·A(m; r(1−p)) / (A(n; r)·Bin(k; n, p)),
 //
 // with A(x; c) = Γ(x+c)/(Γ(c)·x!) and Bin the binomial probability of k hits. For the true p, M is a non-negative
-// martingale that starts at 1. So it ever reaches 1/α with probability at most α (Ville 1939; Robbins 1970 for the
-// mixture; Howard, Ramdas, McAuliffe and Sekhon 2021, proposition 7, for the prior around the p that is tested). ln M
+// martingale that starts at 1. So it ever reaches 1/α with probability at most α (Ville 1939). The mixture is that of
+// Robbins 1970; the prior around the tested p is that of Howard, Ramdas, McAuliffe and Sekhon 2021, proposition 7. ln M
 // is convex in p, since all terms of
 //
 //	(ln M)′ = Σ_{j<m} j/((1−p)(r(1−p)+j)) − Σ_{j<k} j/(p(rp+j))

@@ -38,9 +38,9 @@ func Quantile(p Probability) (float64, error) {
 //
 //	R = σ·Φ⁻¹(p),
 //
-// rounded down, where p is a lower bound on the probability of that class under noise of
-// standard deviation σ (Cohen, Rosenfeld and Kolter 2019, theorem 1, with 1−p as the bound
-// on all other classes together). R has the unit of σ. It is 0 where p.P < ½: abstain.
+// rounded down. Here p is a lower bound on the probability of that class under noise of standard deviation σ. It is
+// theorem 1 of Cohen, Rosenfeld and Kolter 2019, with 1−p as the bound on all other classes together. R has the unit of
+// σ. It is 0 where p.P < ½: abstain.
 //
 // Errors: σ not positive or not finite, and those of Quantile, as *InputError.
 func Radius(sigma float64, p Probability) (float64, error) {

@@ -1,5 +1,5 @@
-// Package compare compares certified radii image by image: two runs on the same images, one run under many corruptions,
-// and two of those, with intervals of the bootstrap over the images. It works on plain vectors; rs.Rows.Vectors gives
+// Package compare compares certified radii image by image, with bootstrap intervals over the images. It takes two runs
+// on the same images, one run under many corruptions, or two of those. It works on plain vectors; rs.Rows.Vectors gives
 // those of a run.
 package compare
 

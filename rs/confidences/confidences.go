@@ -70,9 +70,9 @@ type Options struct {
 //
 // The scores of an image are those up to its last look. Their bound gets the share of α that rule.Plan.ScoreAlpha
 // gives, so it holds although the rule chose that look. Scores are known by their cells only. So a bound of the CDF
-// certificate is at most the width of a cell looser than with every score as a threshold, and about half of it in
-// practice: with 1,000 cells by 0.0005, for 32 images of a linear model with n = 10,000 at three radii each. A score
-// that is not known counts as 0 below and as 1 above.
+// certificate is at most the width of a cell looser than with every score as a threshold. In practice it is about half
+// of it: with 1,000 cells 0.0005, for 32 images of a linear model with n = 10,000 at three radii each. A score that is
+// not known counts as 0 below and as 1 above.
 //
 // Errors: unknown options, and radii that are negative or not finite, as *rs.OptionError; a ledger without scores, or
 // that is not closed; images without labels only; those of the files.

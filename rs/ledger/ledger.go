@@ -12,20 +12,19 @@
 //	certified 0.25 300 500                          radius, images certified and correct at it, labelled images
 //	sha256 <64 hexadecimal digits>                  of all bytes before this line
 //
-// A look counts the classes of the noise samples in the blocks [from, to) of one image; a block is a
-// fixed number of samples, named in the header, and the numbering of blocks starts again with every
-// image. Counts stand in ascending order of the class and are positive; misses are samples whose
-// output was not finite or whose noise could not be drawn. Counts and misses of a look sum to the
-// samples in its blocks. A label of −1 is unknown; a class of −1 in a claim is an abstention.
-// The looks of an image are contiguous, from block 0 on, and so are their lines.
+// A look counts the classes of the noise samples in the blocks [from, to) of one image. A block is a fixed number of
+// samples, named in the header. The numbering of blocks starts again with every image. Counts stand in ascending order
+// of the class and are positive; misses are samples whose output was not finite or whose noise could not be drawn.
+// Counts and misses of a look sum to the samples in its blocks. A label of −1 is unknown; a class of −1 in a claim is
+// an abstention. The looks of an image are contiguous, from block 0 on, and so are their lines.
 //
-// A ledger whose header names a shard holds a part of a run. A shard by images has some of the images, and claims
-// on them; a shard by blocks has some of the blocks of every image, so that its images need not begin at block 0, and
-// no claims: it closes with "claims 0" and its digest. Merged, the shards of a run have the bytes of the run.
+// A ledger whose header names a shard holds a part of a run. A shard by images has some of the images, and claims on
+// them. A shard by blocks has some of the blocks of every image, so its images need not begin at block 0. It has no
+// claims: it closes with "claims 0" and its digest. Merged, the shards of a run have the bytes of the run.
 //
-// Provisional lines stand at the end of an unfinished ledger only. They save finished blocks
-// of a look in progress across an interrupt, and are replaced when the work goes on, so that
-// an interrupted and resumed ledger ends with the bytes of an uninterrupted one.
+// Provisional lines stand at the end of an unfinished ledger only. They save finished blocks of a look in progress
+// across an interrupt, and are replaced when the work goes on. So an interrupted and resumed ledger ends with the bytes
+// of an uninterrupted one.
 //
 // Bytes after the last newline, as a power cut leaves them, are no part of the ledger.
 // Times are kept in a second file beside it, see TimesPath, so that ledgers compare byte for byte.

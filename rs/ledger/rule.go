@@ -32,8 +32,8 @@ type Level struct {
 	Alpha   float64 `json:"alpha"`
 }
 
-// Size says that an image whose chosen class has at least Hits votes in the selection, and fewer than the
-// next Size has, gets one look of Samples noise samples, or none where Samples is 0.
+// Size gives one look of Samples noise samples, or none where Samples is 0, to some images: their chosen class has at
+// least Hits votes in the selection, and fewer than the next Size has.
 type Size struct {
 	Hits    int `json:"hits"`
 	Samples int `json:"copies"`

@@ -110,10 +110,10 @@ func (g *Grid) Sigma() float64 { return g.sigma }
 // Limits are the smallest and the largest value of a noise sample, −255κ and 255(κ+1).
 func (g *Grid) Limits() (low, high int16) { return int16(g.low), int16(g.high) }
 
-// AddTo fills dst with len(dst)/len(image) noise samples of the grid image, one after the
-// other: those numbered first, first+1, ... of the block at the address. It appends to failed
-// the indices, counted from the start of dst, of the samples whose noise 60 bits do not
-// decide, and returns it; their content is not of the law, and each must count as a miss.
+// AddTo fills dst with len(dst)/len(image) noise samples of the grid image, one after the other: those numbered first,
+// first+1, ... of the block at the address. It appends to failed the indices, counted from the start of dst, of the
+// samples whose noise 60 bits do not decide, and returns it. Their content is not of the law, and each must count as a
+// miss.
 //
 // Errors: a value of the image outside Limits, as *InputError. It panics where dst does not hold
 // whole images or first is negative.

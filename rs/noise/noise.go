@@ -1,9 +1,8 @@
 // Package noise draws the noise under which a classifier is smoothed.
 //
-// Noise has an address: the noise of a sample is a function of the law, the run's seed, the
-// image's id, the block and the number of the sample in the block, and of nothing else. So the
-// same samples come out however a run is split over time, workers and batches. σ is not part
-// of the address: two runs that differ in σ alone use the same random bits.
+// Noise has an address: law, seed of the run, id of the image, block, and number of the sample in the block. The noise
+// of a sample is a function of its address alone. So the same samples come out however a run is split over time,
+// workers and batches. σ is not part of the address: two runs that differ in σ alone use the same random bits.
 //
 // Grid is the exact law for 8-bit images: what it certifies holds in floating point. Gaussian
 // adds float32 normal values, and its certificates hold in real arithmetic only.

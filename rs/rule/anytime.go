@@ -73,7 +73,7 @@ func (a *anytime) most() float64 {
 }
 
 // Upper bounds the radius from above, for hits of n noise samples behind the selection. It holds together with the
-// certified radius: if the probability of the class is in its confidence sequence, the radius of the smoothed
+// certified radius. If the probability of the class is in its confidence sequence, the true radius of the smoothed
 // classifier for that class is between the two. It is 0 where the class is no majority, and +Inf where all samples hit,
 // or all but one.
 //

@@ -44,9 +44,9 @@ func (p *Plan) Judge(looks []ledger.Look) (Outcome, error) {
 	return t.Settled(), nil
 }
 
-// ClassBound returns a lower bound on the probability of one class from its hits up to each look that an image had,
-// and the noise samples up to it, those of the selection left out. It is the best over these looks. It takes the
-// given part of what each look spends of α, so it is false with probability at most part·α, whatever stopped the
+// ClassBound returns a lower bound on the probability of one class. It takes the hits of the class and the noise
+// samples up to each look that an image had, those of the selection left out. It is the best over these looks. It takes
+// the given part of what each look spends of α, so it is false with probability at most part·α, whatever stopped the
 // image. The class must be fixed before the samples were drawn or follow from the selection. With misses for hits it
 // bounds 1−p, and so p from above. Under Betting it is the probability of the largest target that is won.
 //

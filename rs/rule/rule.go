@@ -1,8 +1,8 @@
 // Package rule says how many noise samples an image gets, and what they prove.
 //
-// Under every rule the class comes from the samples of the selection, which are drawn first and enter no bound,
-// and the claim on an image is false with probability at most α over the noise, whatever the model and
-// the image are. How each rule spends that α is said at its name, and in the header of a ledger.
+// Under every rule the class comes from the samples of the selection, which are drawn first and enter no bound. The
+// claim on an image is false with probability at most α over the noise, whatever the model and the image are. How each
+// rule spends that α is said at its name, and in the header of a ledger.
 //
 // A Plan is a rule with all its numbers. A Trial is one image under a plan: a pure function of the looks
 // that it is given. No model and no noise are known here.
@@ -174,8 +174,8 @@ func (p *Plan) MaxSamples() int { return p.rule.Looks[len(p.rule.Looks)-1].Sampl
 // RadiusCap is the largest radius that the plan can certify: that of an image whose samples all hit.
 func (p *Plan) RadiusCap() float64 { return p.method.most() }
 
-// Radii are those that certified accuracy is stated at: the ones that are tested or, where the radius of
-// an image is a continuous number, the multiples of 0.25 up to the cap.
+// Radii are those that certified accuracy is stated at: the tested ones under Betting, else the multiples of 0.25 up to
+// the cap.
 func (p *Plan) Radii() (radii []float64) {
 	for _, t := range p.rule.Targets {
 		radii = append(radii, t.Radius)

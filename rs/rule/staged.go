@@ -7,13 +7,12 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Staged looks after 100, 200, 400, … samples and last after MaxSamples, J looks in all, each with a
-// Clopper-Pearson bound of confidence 1−α/J. By the union bound all J hold together with
-// probability at least 1−α, so the largest radius over the looks is certified, and when to
-// stop may depend on the data in any way. It stops when the radius would grow by at most Tolerance
-// were the remaining samples to hit as often as those seen. That holds in particular for an
-// image without hope, whose upper bound is below ½: its radius would stay 0; and for one that would grow by
-// at most Tolerance even if all remaining samples hit.
+// Staged looks after 100, 200, 400, … samples and last after MaxSamples, J looks in all, each with a Clopper-Pearson
+// bound of confidence 1−α/J. By the union bound all J hold together with probability at least 1−α. So the largest
+// radius over the looks is certified, and when to stop may depend on the data in any way. It stops when the radius
+// would grow by at most Tolerance were the remaining samples to hit as often as those seen. So it stops for a hopeless
+// image, whose upper bound is below ½, and where the radius would grow by at most Tolerance even if all remaining
+// samples hit.
 //
 // A sample costs nothing in confidence, a look does: with MaxSamples = 100,000, α = 0.001 and eleven
 // looks the largest radius is 3.737σ, with Fixed 3.811σ.

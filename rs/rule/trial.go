@@ -65,9 +65,9 @@ func (t *Trial) EndsAt(block int) bool {
 	return block == to || t.plan.open() && t.look >= 0 && from < block && block < to
 }
 
-// Wanted is the block up to which work is needed as far as one can know: the end of the look that comes next
-// and, during the selection, of the first look, which nearly always follows. Possible is the end of all work
-// that could still be needed.
+// Wanted is the block up to which work will be needed as far as one can know: the end of the next look. During the
+// selection it is the end of the first look, which nearly always follows. Possible is the end of all work that could
+// still be needed.
 func (t *Trial) Wanted() int {
 	if t.done {
 		return 0
