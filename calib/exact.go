@@ -18,8 +18,8 @@ type Worst struct {
 	Value float64
 	// Signs of the bins: +1 where the confidences of the bin exceed its accuracy, else −1.
 	Signs []int8
-	// Bin and Confidence of every sample. A confidence may be an open edge of its bin: the largest value is
-	// then a supremum, and Bins.Inside gives the confidence next to it that attains it to rounding.
+	// Bin and Confidence of every sample. A confidence may be an open edge of its bin: the largest value is then a
+	// supremum. Bins.Inside gives the confidence next to the edge, which attains it to rounding.
 	Bin        []int
 	Confidence []float64
 }

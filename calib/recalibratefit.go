@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// FitRecalibration fits a map. For a non-decreasing g the largest Brier score inside the intervals is reached at the
-// lower ends of correct and the upper ends of wrong samples. So both objectives are fits to points: the confidences, or
-// these ends. A slope that would be negative is 0; a map of slope 0 is a constant. An isotonic map is the least-squares
-// one of pool-adjacent-violators, which minimises the log-likelihood, too. lower and upper may be nil for NLL.
+// FitRecalibration fits a map. For a non-decreasing g the largest Brier score inside the intervals is at the lower ends
+// of correct samples and the upper ends of wrong ones. So both objectives are fits to points: the confidences, or these
+// ends. A slope that would be negative is 0; a map of slope 0 is a constant. An isotonic map is the least-squares one
+// of pool-adjacent-violators, which minimises the log-likelihood, too. lower and upper may be nil for NLL.
 //
 // Errors: those of CheckConfidences and CheckIntervals; an unknown method or objective; samples that are all correct or
 // all wrong, as *InputError.

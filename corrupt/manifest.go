@@ -16,8 +16,8 @@ import (
 // manifestName is the name of the file that describes the others in a folder.
 const manifestName = "manifest.json"
 
-// Manifest says how the files of a folder were made. What can differ between two ways of making them stands
-// in it; times, versions of the program and numbers of workers, which cannot change a byte, do not.
+// Manifest says how the files of a folder were made. It holds all that can change a byte, and no times, versions of the
+// program or numbers of workers.
 type Manifest struct {
 	Generator string      `json:"generator"` // "certspec corrupt v1": the version of the random streams
 	Key       Key         `json:"key"`

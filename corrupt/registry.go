@@ -126,8 +126,8 @@ type Members struct {
 	Corruptions []string
 }
 
-// Groups are those of the fifteen corruptions of CIFAR-10-C: by the image frequencies that they disturb (low, mid and
-// high), and by kind (Hendrycks and Dietterich 2019).
+// Groups are those of the fifteen corruptions of CIFAR-10-C. They are by the image frequencies that they disturb (low,
+// mid and high), and by kind (Hendrycks and Dietterich 2019).
 var Groups = append(byFrequency(),
 	Members{"noise", []string{"gaussian_noise", "shot_noise", "impulse_noise"}},
 	Members{"blur", []string{"defocus_blur", "glass_blur", "motion_blur", "zoom_blur"}},

@@ -109,7 +109,7 @@ func withRecord(path string, text []byte, model string, line []byte) (out []byte
 
 // ReadRecords reads a file with one Record a line. Errors are *FieldError with the line: text that is no record, an
 // unknown key, a model twice, a value out of range. A last line that is cut off (no newline behind it, no whole record)
-// is an error, too: the program that writes records drops it when it goes on.
+// is an error, too. The program that writes records drops it when it goes on.
 func ReadRecords(path string) (Models, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -36,7 +36,7 @@ type Measurement = record.File
 
 // Measure bounds the confidence of a network around each image of a set. With a file it records finished images as it
 // goes. Called again with the same settings it goes on, and the file ends with the same bytes; a complete file is read.
-// Where ctx ends, images under way are finished if that takes at most half a second, all finished ones are saved, and
+// Where ctx ends, images under way are finished if that takes at most half a second. All finished ones are saved, and
 // the error is the context's.
 //
 // Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those

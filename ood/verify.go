@@ -15,9 +15,9 @@ import (
 
 // Verify computes the bounds of a measurement again, of some of its images spread evenly, or of all with sample 0, and
 // returns how many. Read checks what a file says of itself. The bounds have the same bits on machines of one
-// architecture. Elsewhere the library of linear algebra may round otherwise, and Verify allows for 1e-12. Under attack,
-// it computes the confidence of the images themselves; that a point is no less sure than the file says, its file of
-// points shows.
+// architecture. Elsewhere the library of linear algebra may round otherwise, and Verify allows for 1e-12. Of a file of
+// attacks it computes the confidences of the images themselves. The file of points shows that a point is as confident
+// as the file says.
 //
 // Errors: a network or images of another digest; the first image whose numbers are others.
 func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data imageset.Source, sample int) (checked int,

@@ -167,14 +167,14 @@ func (r Rows) Passes() int {
 	return n
 }
 
-// Largest returns the k certified rows, or as many as there are, with the largest radii, the largest first; equals in
-// the order of the images.
+// Largest returns the k certified rows with the largest radii, or as many as there are. The largest is first; equal
+// ones stand in the order of the images.
 func (r Rows) Largest(k int) Rows {
 	return r.sorted(k, func(a, b Row) int { return cmp.Compare(b.Radius, a.Radius) })
 }
 
-// Smallest returns the k certified rows, or as many as there are, with the smallest radii, the smallest first; equals
-// in the order of the images.
+// Smallest returns the k certified rows with the smallest radii, or as many as there are. The smallest is first; equal
+// ones stand in the order of the images.
 func (r Rows) Smallest(k int) Rows {
 	return r.sorted(k, func(a, b Row) int { return cmp.Compare(a.Radius, b.Radius) })
 }

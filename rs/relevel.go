@@ -7,11 +7,11 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// OpenAt reads the run that a ledger records, with the claims that its counts prove at the level alpha per image, in
-// place of the level of the run. With the N-th part of that level for N images, all claims are true together with the
-// probability that the ledger gives to each, by the union bound. Selection, looks and their samples do not depend on
-// the level at which bounds are derived. So every look keeps its share of it, and a betting test its time-uniform
-// wealth, now against 1/alpha. The header has the new levels.
+// OpenAt reads the run that a ledger records, with the claims that its counts prove at the level alpha per image. This
+// alpha replaces the level of the run. For N images, take the N-th part of that level. By the union bound all claims
+// are then true together with the probability that the ledger gives to each. Selection, looks and their samples do not
+// depend on the level at which bounds are derived. So every look keeps its share of it, and a betting test its
+// time-uniform wealth, now against 1/alpha. The header has the new levels.
 //
 // Errors: those of Open; an alpha that is not in (0, the ledger's α], as *OptionError; a ledger of a shard by blocks,
 // which proves nothing alone.

@@ -17,8 +17,8 @@ type Run struct {
 	Digest string `json:"-"` // of the closed ledger that has it; "": none
 }
 
-// Open reads the run that a ledger records. The rows of a closed ledger are its claims, whose digest
-// is checked; those of an unfinished one are derived from its counts, as far as images are decided. It keeps no counts.
+// Open reads the run that a ledger records. The rows of a closed ledger are its claims, whose digest is checked. Those
+// of an unfinished ledger are derived from its counts, as far as images are decided. It keeps no counts.
 func Open(path string) (*Run, error) {
 	run, err := openClosed(path)
 	if err != nil || run.Digest != "" {
@@ -111,8 +111,8 @@ func (r *Run) RadiusCap() float64 {
 	return p.RadiusCap()
 }
 
-// Radii are those that certified accuracy is stated at in a closed ledger: the multiples of 0.25 up to RadiusCap or,
-// where the rule tests certain radii, these. It is empty where RadiusCap is 0.
+// Radii are those that certified accuracy is stated at in a closed ledger: the tested radii of the rule Betting, else
+// the multiples of 0.25 up to RadiusCap. It is empty where RadiusCap is 0.
 func (r *Run) Radii() []float64 {
 	p, err := rule.Of(r.Header)
 	if err != nil {

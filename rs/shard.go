@@ -9,9 +9,9 @@ import (
 // Shard is a part of a run, done in a ledger of its own. The ledgers of all parts merge into the bytes of the whole
 // run. The zero Shard is the whole run.
 //
-// By images, for every rule, shard i of n has the images whose position in the data is i modulo n. By blocks, for few
-// images of many samples under the rule Fixed alone, it has the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋ of each image's B blocks,
-// those of the selection first. It then proves nothing by itself, and its run has no rows.
+// By images, for every rule, shard i of n has the images whose position in the data is i modulo n. By blocks, it has
+// the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋ of each image's B blocks, those of the selection first. This is for few images of
+// many samples, under the rule Fixed alone. It then proves nothing by itself, and its run has no rows.
 type Shard = ledger.Shard
 
 // shardHeader is a shard as the ledger's header has it; nil for the whole run.

@@ -37,7 +37,7 @@ func (v Verified) String() string {
 // decimal for decimal. It checks the digest, and that a seed called derived is derived. It checks that the looks spend
 // at most α and are those that the rule announces. It checks class, k, n, lower bound and radius of every image, the
 // average certified radius and the certified accuracies. Scores beside the ledger are read to their end, look by look,
-// and must have been closed with it; where they are missing, all else is checked.
+// and must have been closed with it. Where they are missing, all else is checked.
 //
 // What does not hold is a *ledger.FormatError with the line and the reason. An unfinished ledger is an
 // *UnfinishedError. Whether the counts are those of the model only Replay can tell.

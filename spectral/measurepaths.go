@@ -35,9 +35,9 @@ type PathMetrics struct {
 	CD      *Estimate `json:"cd,omitempty"` // none where the paths differ in length
 }
 
-// MeasurePaths follows a classifier along the paths of all pairs: the mean high frequency fraction of its scores and
-// the mean consistent distance of its classes. image gives the pixels of an image of the data set, HWC. Paths are
-// made as they are needed, a batch at a time, while the model works on the batch before.
+// MeasurePaths follows a classifier along the paths of all pairs. It returns the mean high frequency fraction of its
+// scores and the mean consistent distance of its classes. image gives the pixels of an image of the data set, HWC.
+// Paths are made as they are needed, a batch at a time, while the model works on the batch before.
 func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, image func(i int) []uint8, pairs []Pair,
 	o PathOptions) (*PathMetrics, error) {
 	return measurePaths(ctx, model, path, func(i int) ([]uint8, error) { return image(i), nil }, pairs, o)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ReadMap reads a map of H×W images from lines i, j, value, …, with tabs between and one line of names first, as
-// certspec spectral heatmap --out x.tsv writes them. The name is for errors.
+// ReadMap reads a map of H×W images from lines i, j, value, …, separated by tabs, behind one line of names. certspec
+// spectral heatmap --out x.tsv writes them. The name is for errors.
 //
 // Errors: a line of another form; a frequency that images of these sides do not have, or that stands twice or not at
 // all; a value that is not finite.

@@ -1,6 +1,6 @@
-// Package certified puts certified accuracies on the line: of smoothed classifiers certified on a test set and under a
-// shift, at equal radii, as points for package lines. The distance above the line of a baseline is the certified
-// effective robustness
+// Package certified puts certified accuracies on the line. Smoothed classifiers that were certified on a test set and
+// under a shift become points for package lines, at equal radii. The distance above the line of a baseline is the
+// certified effective robustness
 //
 //	CER_r(f) = CA_r^shift(f) − Φ(m_r·Φ⁻¹(CA_r(f)) + b_r).
 //
@@ -90,9 +90,9 @@ type Options struct {
 	ByModel  bool            // a line for each model, through its radii, in place of one for each radius
 }
 
-// Points returns, for each radius and model, the certified accuracy on the clean set and, pooled over corruptions,
-// under shift, in the group of the radius. With several radii, all points stand a second time in the group "all".
-// Images are those of the base set, and the same on both axes (lines.Options.SameImages).
+// Points returns a point for each radius and model, in the group of the radius: the certified accuracy on the clean
+// set, and that under shift, pooled over corruptions. With several radii, all points stand a second time in the group
+// "all". Images are those of the base set, and the same on both axes (lines.Options.SameImages).
 //
 // Errors: no radius or a negative one; one above the cap of a model's runs or, if that is not known, above the largest
 // that its clean run certified; models of different settings, images or labels; a model without the cells, one that

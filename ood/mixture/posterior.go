@@ -73,7 +73,7 @@ func (p *Posterior) Printed(r float64) float64 {
 }
 
 // LogBound returns ln of the bound (13) on the confidence at all places whose values differ by at most r from the
-// image, in float64, not rounded outwards.
+// image. It is in float64, not rounded outwards.
 func (p *Posterior) LogBound(x []float64, r float64) float64 {
 	return LogConfidence(LogOdds(p.In, p.Out, p.White(x), p.Ball(r)), p.Classes)
 }

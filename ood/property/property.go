@@ -38,8 +38,8 @@ type Options struct {
 	Steps, Restarts int    // of the attack; 0: 100 and 3
 	Seed            uint64 // of its random starts
 
-	// Run gives the outputs of the file at an input in its own arithmetic, in several ways; a witness must meet the
-	// conditions in each, too. May be nil.
+	// Run gives the outputs of the file at an input in its own arithmetic, in several ways. A witness must meet the
+	// conditions in each. May be nil.
 	Run func(x []float64) ([2][]float64, error)
 }
 

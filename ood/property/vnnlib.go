@@ -1,5 +1,5 @@
-// Package property decides properties of networks as verifiers exchange them (VNN-LIB): boxes of inputs, and
-// conditions on outputs that no input of the box may meet.
+// Package property decides properties of networks in the form that verifiers exchange (VNN-LIB). A property has boxes
+// of inputs, and conditions on outputs that no input of a box may meet.
 package property
 
 import (

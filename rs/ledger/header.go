@@ -13,10 +13,10 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// Format and Version begin the header of every ledger that this package begins. It reads and goes
-// on with those of every version from 1 on. Version 2 has the rules "iss" and "betting", and
-// shards. In version 3 the identity of the model covers what computes (see classifier.Identity),
-// where it covered whole files, with the times of training in them; nothing else is new.
+// Format and Version begin the header of every ledger that this package begins. It reads and goes on with those of
+// every version from 1 on. Version 2 has the rules "iss" and "betting", and shards. In version 3 the identity of the
+// model covers what computes (see classifier.Identity). Before, it covered whole files, with the times of training in
+// them. Nothing else is new.
 const (
 	Format  = "certspec-ledger"
 	Version = 3
@@ -155,7 +155,7 @@ func (h Header) check() error {
 	return h.Rule.check()
 }
 
-// SameRun is nil if a run with header run may add to the ledger in file, whose header is h; else a *MismatchError
+// SameRun is nil if a run with header run may add to the ledger in file, whose header is h. Else it is a *MismatchError
 // that names the first field that differs. The program may differ. A seed that was derived is named only where nothing
 // else differs, as any other field changes it.
 func (h Header) SameRun(file string, run Header) error {

@@ -15,9 +15,9 @@ const MaxScoreCells = 1000
 // ScoreUnit is the whole that scores are sums of parts of: a score is rounded to multiples of 1/ScoreUnit.
 const ScoreUnit = 1 << 24
 
-// Scores is what is kept of the scores that the noise samples in the blocks [From, To) of an image give its class:
-// numbers that add up over blocks. Thresholds j/cells, j = 0 … cells, cut the scores into cells:
-// number 2j is the threshold itself, number 2j+1 what is between it and the next.
+// Scores are numbers that add up over blocks. They keep the scores that the noise samples in the blocks [From, To) of
+// an image give its class. Thresholds j/cells, j = 0 … cells, cut the scores into cells: number 2j is the threshold
+// itself, number 2j+1 what is between it and the next.
 type Scores struct {
 	Image    int
 	From, To int   // blocks

@@ -40,9 +40,9 @@ func AppendTimes(ledger string, times []Time) error {
 	return nil
 }
 
-// ReadTimes reads the times beside a ledger. An image comes once for each run that worked on it. A line that a
-// power cut tore is dropped; anything else that is no time is a *FormatError; the error wraps fs.ErrNotExist where
-// no times were kept.
+// ReadTimes reads the times beside a ledger. An image comes once for each run that worked on it. A line that a power
+// cut tore is dropped. Anything else that is no time is a *FormatError. The error wraps fs.ErrNotExist where no times
+// were kept.
 func ReadTimes(ledger string) ([]Time, error) {
 	f, err := os.Open(TimesPath(ledger))
 	if err != nil {

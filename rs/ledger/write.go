@@ -28,8 +28,8 @@ type Writer struct {
 // for 0. The folder is made.
 //
 // The second result is the content of the file: provisional looks are still in it, a torn tail is not. The error is a
-// *MismatchError if the file is of another run, a *FormatError or *VersionError if it cannot be read, and wraps
-// ErrLocked if another process writes it.
+// *MismatchError if the file is of another run, and a *FormatError or *VersionError if it cannot be read. It wraps
+// ErrLocked if another process writes the file.
 func Open(path string, header Header) (*Writer, *Ledger, error) {
 	header.Format = Format
 	if header.Version == 0 {

@@ -31,10 +31,9 @@ import (
 // failed and must be counted as a miss. That has a probability of at most (4700σ+4)·2⁻⁶⁰ per value, with
 // the thresholds computed in exact integer arithmetic.
 //
-// The first 16 of the 60 bits mostly decide alone. A table tells the value, or that it takes
-// the other 44 bits; only then are these computed. Each value has 60 bits of its own, whether
-// all of them are looked at or not, so values are independent and of exactly the law of all 60
-// bits. Where the bits stand is said at gridStream.
+// The first 16 of the 60 bits mostly decide alone. A table tells the value, or that it takes the other 44 bits; only
+// then are these computed. Each value has 60 bits of its own, even where fewer decide. So values are independent and
+// have exactly the law of all 60 bits. Where the bits stand is said at gridStream.
 type Grid struct {
 	sigma     float64
 	kappa     int

@@ -13,8 +13,8 @@ import (
 // soon as it knows. It looks after every block at first, later after every 5 % more samples, and last after MaxSamples.
 // Radius r is certified at the first look where the test of p ≤ Φ(r/σ) has the wealth 1/α (bound.Betting), and all
 // smaller radii are certified. One look may certify several. The radius of an image is the largest one certified. An
-// image ends when all are; or when the mirror image of the test says, at the level Futility, that the next one is
-// hopeless; or at the last look. The reason for the end affects the samples only.
+// image ends when all are certified, or at the last look. It also ends when the mirror image of the test says, at the
+// level Futility, that the next radius is hopeless. The reason for the end affects the samples only.
 //
 // Budget: all of α at every look, since the test holds at all of them together, and all of α for every radius. For let
 // p be the probability of the class, and r the smallest radius of the grid that is too large, p < Φ(r/σ). This r

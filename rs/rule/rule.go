@@ -188,7 +188,7 @@ func (p *Plan) Radii() (radii []float64) {
 	return radii
 }
 
-// Anytime reports whether a trial may end at any of its looks, at a deadline for instance, and its claim still be
+// Anytime reports whether a trial may end at any of its looks, at a deadline for instance. Its claim is then still
 // false with probability at most α.
 func (p *Plan) Anytime() bool {
 	return p.rule.Name == Staged || p.rule.Name == Betting || p.open()
