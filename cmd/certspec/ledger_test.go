@@ -225,7 +225,7 @@ func TestLedgerOfEarlierDecoder(t *testing.T) {
 		if verb == "replay" {
 			args = []string{"ledger", "replay", path}
 		}
-		_, code := output(t, append(args, "--model", "../../notebooks/models/cifar10-resnet20-s025", "--data", data, "--engine", "go")...)
+		_, code := output(t, append(args, "--model", "../../notebooks/models/cifar10-resnet20-s025", "--data", data)...)
 		return code
 	}
 	if code := run("certify", "folder:"+dir+"[jpeg=go1.26]"); code != 0 {
