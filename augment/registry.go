@@ -14,7 +14,8 @@ type entry struct {
 }
 
 var registry = []entry{
-	{"fouriermix", "chains of random amplitudes and phases of the spectrum, and of affine maps, mixed (Sun et al. 2021)", func() configurable { return &FourierMix{} }},
+	{"fouriermix", "chains of random amplitudes and phases of the spectrum, and of affine maps, mixed (Sun et al. 2021)",
+		func() configurable { return &FourierMix{} }},
 	{"augmix", "chains of operations on bytes, mixed (Hendrycks et al. 2019)",
 		func() configurable { return &AugMix{} }},
 	{"autoaugment", "one of 25 pairs of operations on bytes, the policy found on CIFAR-10 (Cubuk et al. 2019)",

@@ -23,7 +23,8 @@ type Slab struct {
 
 func (m Slab) Info() (Info, error) {
 	if !(m.HalfWidth > 0) || math.IsInf(m.HalfWidth, 0) || math.IsNaN(m.Center) || math.IsInf(m.Center, 0) {
-		return Info{}, fmt.Errorf("classifier: slab of half width %g at %g; expected finite values and a half width > 0", m.HalfWidth, m.Center)
+		return Info{}, fmt.Errorf("classifier: slab of half width %g at %g; expected finite values and a half width > 0",
+			m.HalfWidth, m.Center)
 	}
 	return toyInfo("slab", m.Shape, 2, digest([]float64{m.Center, m.HalfWidth}))
 }

@@ -16,7 +16,8 @@ import (
 // Open finds a data set by name. It reads no pixels and does not touch the disk.
 //
 //	fashionmnist/test                a known set and its split, train or test:
-//	                                 mnist, fashionmnist, cifar10, cifar100, cifar10-jpeg, emnist, svhn, omniglot, notmnist, synthetic
+//	                                 mnist, fashionmnist, cifar10, cifar100, cifar10-jpeg, emnist, svhn,
+//	                                 omniglot, notmnist, synthetic
 //	folder:PATH                      pictures, CLASS/PICTURE.png or .jpg, in a folder, a .tar or a .tar.gz;
 //	                                 folder:a.tar.gz/train is the folder train of the archive
 //	npy:IMAGES.npy,LABELS.npy        NumPy files of uint8 images (N×H×W×C) and N labels, which may be

@@ -123,7 +123,9 @@ func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
 			archsimd.LoadFloat64x8(in(&g[2])), archsimd.LoadFloat64x8(in(&g[3]))
 		for i := range w0 {
 			to := in(x[i*Lanes:])
-			archsimd.LoadFloat64x8(to).Add(archsimd.BroadcastFloat64x8(w0[i]).Mul(g0)).Add(archsimd.BroadcastFloat64x8(w1[i]).Mul(g1)).Add(archsimd.BroadcastFloat64x8(w2[i]).Mul(g2)).Add(archsimd.BroadcastFloat64x8(w3[i]).Mul(g3)).Store(to)
+			archsimd.LoadFloat64x8(to).Add(archsimd.BroadcastFloat64x8(w0[i]).Mul(g0)).
+				Add(archsimd.BroadcastFloat64x8(w1[i]).Mul(g1)).Add(archsimd.BroadcastFloat64x8(w2[i]).Mul(g2)).
+				Add(archsimd.BroadcastFloat64x8(w3[i]).Mul(g3)).Store(to)
 		}
 		return
 	}
@@ -133,7 +135,9 @@ func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
 			archsimd.LoadFloat64x4(in(g[2][half:])), archsimd.LoadFloat64x4(in(g[3][half:]))
 		for i := range w0 {
 			to := in(x[i*Lanes+half:])
-			archsimd.LoadFloat64x4(to).Add(archsimd.BroadcastFloat64x4(w0[i]).Mul(g0)).Add(archsimd.BroadcastFloat64x4(w1[i]).Mul(g1)).Add(archsimd.BroadcastFloat64x4(w2[i]).Mul(g2)).Add(archsimd.BroadcastFloat64x4(w3[i]).Mul(g3)).Store(to)
+			archsimd.LoadFloat64x4(to).Add(archsimd.BroadcastFloat64x4(w0[i]).Mul(g0)).
+				Add(archsimd.BroadcastFloat64x4(w1[i]).Mul(g1)).Add(archsimd.BroadcastFloat64x4(w2[i]).Mul(g2)).
+				Add(archsimd.BroadcastFloat64x4(w3[i]).Mul(g3)).Store(to)
 		}
 	}
 }

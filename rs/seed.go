@@ -48,9 +48,11 @@ func seedText(h ledger.Header) []byte {
 	t.raw(`{"format":"certspec-ledger","version":1,"program":{"version":""}`)
 	t.raw(`,"model":{"name":"","shape":{"height":`).int(h.Model.Shape.Height).raw(`,"width":`).int(h.Model.Shape.Width)
 	t.raw(`,"channels":`).int(h.Model.Shape.Channels).raw(`},"classes":`).int(h.Model.Classes)
-	t.raw(`,"identity":{"weights":`).text(h.Model.Identity.Weights).raw(`,"engine":"","engine_version":"","threads":0,"instruction_set":""}}`)
+	t.raw(`,"identity":{"weights":`).text(h.Model.Identity.Weights)
+	t.raw(`,"engine":"","engine_version":"","threads":0,"instruction_set":""}}`)
 	t.raw(`,"data":{"name":"","digest":`).text(h.Data.Digest).raw(`,"images":`).int(h.Data.Images)
-	t.raw(`},"sigma":`).number(h.Sigma).raw(`,"noise":`).text(string(h.Noise)).raw(`,"seed":"0","seed_chosen":`).bool(h.SeedChosen)
+	t.raw(`},"sigma":`).number(h.Sigma).raw(`,"noise":`).text(string(h.Noise))
+	t.raw(`,"seed":"0","seed_chosen":`).bool(h.SeedChosen)
 	t.raw(`,"alpha":`).number(h.Alpha).raw(`,"selection":`).int(h.Selection).raw(`,"block":`).int(h.Block)
 	t.rule(h.Rule)
 	t.raw(`,"order":`).text(h.Order).raw(`}`)
@@ -67,7 +69,9 @@ func (t *seedWriter) rule(r ledger.Rule) {
 		t.raw(`,"relative":true`)
 	}
 	t.raw(`,"looks":`)
-	seedList(t, r.Looks, func(l ledger.Level) { t.raw(`{"copies":`).int(l.Samples).raw(`,"alpha":`).number(l.Alpha).raw(`}`) })
+	seedList(t, r.Looks, func(l ledger.Level) {
+		t.raw(`{"copies":`).int(l.Samples).raw(`,"alpha":`).number(l.Alpha).raw(`}`)
+	})
 	if len(r.Sizes) > 0 {
 		t.raw(`,"sizes":`)
 		seedList(t, r.Sizes, func(s ledger.Size) { t.raw(`{"hits":`).int(s.Hits).raw(`,"copies":`).int(s.Samples).raw(`}`) })

@@ -4,7 +4,7 @@
 // file follows a ledger from its first line to its last (package rs/ledger describes the format),
 // proof.go is the mathematics.
 //
-//	certcheck LEDGER…                 exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
+//	certcheck LEDGER…                 exit code 0: all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //	certcheck --gate RECORD           the verdict of "certspec gate --out RECORD", in gate.go
 //	certcheck --statement FILE OF     a statement on the ledger or record OF, in statement.go
 //	certcheck --claims FILE LEDGER    also the claims of "certspec ledger query LEDGER --out FILE", in query.go

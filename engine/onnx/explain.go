@@ -27,7 +27,8 @@ var explanations = []struct {
 
 // preamble is the binding's and the runtime's wrapping: what was called, and where in its
 // C++ sources the error arose.
-var preamble = regexp.MustCompile(`^(Error creating C session from file: |Error creating C session: |Error running network: |Load model from .* failed:|/\S+\.(cc|h|cpp):\d+ .*?\) )+`)
+var preamble = regexp.MustCompile(`^(Error creating C session from file: |Error creating C session: |` +
+	`Error running network: |Load model from .* failed:|/\S+\.(cc|h|cpp):\d+ .*?\) )+`)
 
 // explain turns an error of ONNX Runtime into one sentence.
 func explain(err error) error {

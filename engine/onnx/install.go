@@ -43,7 +43,8 @@ func Install(ctx context.Context, show progress.Reporter) (string, error) {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	w, found := wheels[platform]
 	if !found {
-		return "", fmt.Errorf("onnx: the package index has no ONNX Runtime %s for %s; put a library of your own into %s", LibraryVersion, platform, Variable)
+		return "", fmt.Errorf("onnx: the package index has no ONNX Runtime %s for %s; put a library of your own into %s",
+			LibraryVersion, platform, Variable)
 	}
 	dir, err := cachedFolder()
 	if err != nil {

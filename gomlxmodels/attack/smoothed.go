@@ -161,7 +161,8 @@ func (s *State) read(confidence, class *tensors.Tensor, classes, labels []int32)
 type NotFiniteError struct{ Step, Image int }
 
 func (e *NotFiniteError) Error() string {
-	return fmt.Sprintf("attack: the smoothed confidence of image %d of the batch is not finite at step %d of the attack", e.Image, e.Step+1)
+	return fmt.Sprintf("attack: the smoothed confidence of image %d of the batch is not finite at step %d of the attack",
+		e.Image, e.Step+1)
 }
 
 // Close frees the compiled steps.

@@ -81,7 +81,7 @@ func (pushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 // attack.Exact.
 type exactACT struct {
 	attackOptions
-	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
+	Hoeffding float64 `json:"hoeffding" usage:"failure probability that widens intervals; 0 for estimates as they are"`
 }
 
 func (exactACT) Name() string { return "exact-act" }
@@ -100,7 +100,7 @@ type relaxedOptions struct {
 	Growth    float64 `json:"growth" usage:"factor of the penalty from step to step"`
 	Rho       float64 `json:"rho" usage:"penalty at the start, at most 10"`
 	StepA     float64 `json:"step_a" usage:"gradient step on the assignment to bins"`
-	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
+	Hoeffding float64 `json:"hoeffding" usage:"failure probability that widens intervals; 0 for estimates as they are"`
 }
 
 func (r relaxedOptions) Check() error {

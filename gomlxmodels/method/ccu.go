@@ -15,15 +15,17 @@ import (
 // CCU trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the means and variances of
 // its two mixtures (Meinke and Hein 2020, arXiv 1909.12180; section 4.6 of Bitterwolf et al. 2020):
 //
-//	(1/N) Σ_i [CE(p(x_i), y_i) − D·ln p(x_i)] + (1/M) Σ_j [κ·L_uniform(p(z_j)) − D·ln p(z_j)],   p(x) = ½ p(x|in) + ½ p(x|out),
+//	(1/N) Σ_i [CE(p(x_i), y_i) − D·ln p(x_i)] + (1/M) Σ_j [κ·L_uniform(p(z_j)) − D·ln p(z_j)]
 //
-// with D the option density. The mixtures begin with EM. After each step ln σ² of every component of out is at least ln
+// with p(x) = ½ p(x|in) + ½ p(x|out), and
+//
+// D the option density. The mixtures begin with EM. After each step ln σ² of every component of out is at least ln
 // 4 above the largest of in.
 type ccu struct {
 	outlierOptions
 	Density float64 `json:"density" usage:"weight of the densities in the loss"`
-	Rate    float64 `json:"mixture_rate" usage:"of means and variances, in parts of the learning rate; they have no weight decay"`
-	Metric  string  `json:"metric" usage:"what the metric has for a principal component: singular, the singular value of the data as the released program has it, or covariance, the eigenvalue"`
+	Rate    float64 `json:"mixture_rate" usage:"of means and variances, in parts of the learning rate"`
+	Metric  string  `json:"metric" usage:"of a principal component: singular (its value) or covariance (its eigenvalue)"`
 	Rounds  int     `json:"rounds" usage:"of EM"`
 	Images  int     `json:"mixture_images" usage:"of each set that the mixtures are fitted to, at most"`
 	Seed    int     `json:"mixture_seed" usage:"of the points that EM begins with"`

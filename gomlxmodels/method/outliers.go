@@ -67,8 +67,8 @@ const inLoss = "cross-entropy"
 // Ball are the options of an ε in epoch e, from 0: epsilon·clip((e − epsilon_start)/epsilon_over, 0, 1). A length of 0
 // is a step.
 type ballOptions struct {
-	Epsilon      float64 `json:"epsilon" usage:"largest change of a value of an out-image at the end of the ramp, 1 = full range"`
-	EpsilonStart int     `json:"epsilon_start" usage:"epoch, from 0, at which the ramp of epsilon begins at 0; may be negative"`
+	Epsilon      float64 `json:"epsilon" usage:"largest change of a value of an out-image after the ramp, 1 = full range"`
+	EpsilonStart int     `json:"epsilon_start" usage:"epoch, from 0, at which the ramp of epsilon begins; may be negative"`
 	EpsilonOver  int     `json:"epsilon_over" usage:"epochs that it takes"`
 }
 

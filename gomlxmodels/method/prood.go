@@ -23,7 +23,7 @@ type prood struct {
 	outlierOptions
 	ballOptions
 	Clip  bool    `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
-	Shift float64 `json:"shift,omitempty" usage:"added to what the discriminator gives, in the posterior; more of it costs less accuracy, and guarantees less"`
+	Shift float64 `json:"shift,omitempty" usage:"added to the discriminator; more costs less accuracy and guarantees less"`
 }
 
 func (prood) Name() string { return "prood" }

@@ -22,8 +22,9 @@ func init() {
 	Register("attacks on the Brier score (Emde et al. 2025)", brierACT{act})
 	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", acceACT{act, published})
 	Register("the same, with the calibration error in the loss", acceACTStar{act, published, 1e-3})
-	Register("acce-act from the exact solution of the batch", exactStart{attackOptions: act, relaxedOptions: relaxedOptions{Growth: 1.1,
-		Rho: 0.01, StepA: 0.1}})
+	Register("acce-act from the exact solution of the batch",
+		exactStart{attackOptions: act, relaxedOptions: relaxedOptions{Growth: 1.1,
+			Rho: 0.01, StepA: 0.1}})
 	Register("attacks on the certified calibration error, solved exactly", exactACT{attackOptions: act})
 	Register("a constant push of all confidences, to compare adversaries of calibration with", pushACT{attackOptions: act})
 
@@ -44,8 +45,9 @@ func init() {
 	Register("bounded confidence around out-images (Bitterwolf et al. 2020)", good{Quantile: 80, outlierOptions: out,
 		ballOptions: ball})
 	Register("attacked and bounded out-images, a weight for each", mixed{0.5, out, ball, 40, false})
-	Register("a classifier beside Gaussian mixtures (Meinke and Hein 2020)", ccu{outlierOptions: out, Density: 1, Rate: 0.002,
-		Metric: "singular", Rounds: 10, Images: 5000})
+	Register("a classifier beside Gaussian mixtures (Meinke and Hein 2020)",
+		ccu{outlierOptions: out, Density: 1, Rate: 0.002,
+			Metric: "singular", Rounds: 10, Images: 5000})
 	Register("any classifier beside a bounded discriminator (Meinke et al. 2022)",
 		prood{outlierOptions: outlierOptions{Kappa: 1, KappaOver: 5}, ballOptions: ball})
 }

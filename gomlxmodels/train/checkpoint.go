@@ -74,7 +74,8 @@ func (p *plan) readCheckpoint() (*state, error) {
 type otherRun struct{ path, difference, backend string }
 
 func (e *otherRun) Error() string {
-	return fmt.Sprintf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", e.path, e.difference)
+	return fmt.Sprintf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew",
+		e.path, e.difference)
 }
 
 // decodeCheckpoint returns the run as soon as it can be read, as it explains tensors that do not fit.

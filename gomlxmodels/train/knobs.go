@@ -26,6 +26,42 @@ type Knob struct {
 	to, standard reflect.Value
 }
 
+// usages say in a line what each setting is.
+var usages = map[string]string{
+	"net": "network",
+	"input": "input layer: none, center, standardize (both by CIFAR-10 statistics), cifar10 (deviations of all" +
+		" pixel values) or imagenet (standardized by ImageNet's)",
+	"width":    "factor of the network's numbers of channels",
+	"bias":     "convolutions with biases, too",
+	"method":   "how to train",
+	"option":   "option of the method, as in lambda=20; may be given several times",
+	"views":    "augmentation that makes views of an image, as in fouriermix, augmix, autoaugment",
+	"views-by": "what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)",
+	"initial": "random weights to begin with: own (of the network's definition) or ibp (widths of intervals keep" +
+		" their size)",
+	"sigma":            "standard deviation of the noise, 1 = full range",
+	"sigma-warm-up":    "epochs over which the noise grows to sigma",
+	"epochs":           "passes over the data",
+	"batch":            "images in a step, each in all views and noises of the method",
+	"rate":             "learning rate at the beginning",
+	"schedule":         "of the rate: cosine (to zero), step (divided after each milestone), triangular or constant",
+	"schedule-option":  "option of the schedule, as in divide=5 or by=step; may be given several times",
+	"milestones":       "epochs for --schedule step (default half and three quarters of the run)",
+	"warm-up":          "epochs at a tenth of the rate at the beginning",
+	"optimizer":        "sgd or adam",
+	"optimizer-option": "option of the optimizer, as in beta2=0.99; may be given several times",
+	"momentum":         "momentum of SGD",
+	"nesterov":         "Nesterov's form of momentum",
+	"weight-decay":     "coupled weight decay, on all parameters",
+	"prune":            "how to prune",
+	"prune-option":     "option of the pruning, as in layerwise=true; may be given several times",
+	"sparsity":         "share of the weights that pruning makes zero, at least 0 and below 1",
+	"augment": "none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop, flip," +
+		" random-resized-crop-flip (a part of 8 to 100 % in the size of the whole) or random-resized-crop; with" +
+		" -shared behind it of the image, before its views are made",
+	"seed": "seed of weights, order, crops, flips and noise",
+}
+
 // Knobs are the settings of a recipe, in its order, which they set.
 func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 	known := map[string]func() []string{
@@ -43,8 +79,11 @@ func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 		if name == "" {
 			name, _, _ = strings.Cut(f.Tag.Get("yaml"), ",")
 			name = strings.ReplaceAll(name, "_", "-")
+			if f.Type.Kind() == reflect.Map { // one option at a time
+				name = strings.TrimSuffix(name, "s")
+			}
 		}
-		k := &Knob{Name: name, Usage: f.Tag.Get("usage"), Known: known[name], to: of.Field(i),
+		k := &Knob{Name: name, Usage: usages[name], Known: known[name], to: of.Field(i),
 			standard: defaults.Field(i)}
 		if name == "net" || name == "method" || name == "prune" {
 			k.Usage += ": " + strings.Join(k.Known(), ", ")

@@ -15,7 +15,7 @@
 //	ood/MODEL/*               bounds and attacks around foreign images; see package ood/record
 //	results/DATA-SET-EPSILON.areas.json  what they say of all networks: areas with their covariance; see Areas
 //	results/MODEL.*.json      calibration bounds, attacks, heat maps
-//	results/MODEL.record.jsonl     what may predict accuracy under shift, path metrics among it; all of them in records.jsonl
+//	results/MODEL.record.jsonl     what may predict accuracy under shift; all of them in records.jsonl
 //	results/MODEL.predictions.csv  the classes without noise, for the agreement of models
 //	results/MODEL.evaluate.json    plain accuracies; their predictions are in predictions/CORRUPTION/SEVERITY/MODEL.npy
 //	results/MODEL.*.csv       the confidences behind them, image by image, to six decimals, bounds rounded outwards

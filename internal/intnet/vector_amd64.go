@@ -358,8 +358,8 @@ func (p *vectorProgram) workspace() *workspace {
 	return w
 }
 
-// Peak does 12 independent products of vectors in registers, so many times, as the kernel has them, and returns the number
-// of multiply-adds: the limit of the processor. It is 0 for the plain kernel.
+// Peak does 12 independent products of vectors in registers, so many times, as the kernel has them, and returns the
+// number of multiply-adds: the limit of the processor. It is 0 for the plain kernel.
 func Peak(kernel string, times int) (products float64) {
 	switch kernel {
 	case "vnni":

@@ -141,7 +141,8 @@ func goScript(g goTool) string {
 // programScript runs the program that installed the kernel, so that "!certspec" works in a cell.
 func programScript(program string) string {
 	return "#!/bin/sh\n# For !certspec in a cell.\nprogram=" + quote(program) + "\n" +
-		`test -x "$program" || { echo "certspec is no longer at $program: run certspec notebook install again" >&2; exit 127; }` + "\n" +
+		`test -x "$program" || { echo "certspec is no longer at $program: ` +
+		`run certspec notebook install again" >&2; exit 127; }` + "\n" +
 		`exec "$program" "$@"` + "\n"
 }
 

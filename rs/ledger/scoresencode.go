@@ -20,9 +20,9 @@ import (
 // with the tag scoresLook belongs to a look of the ledger behind the selection; they stand in the order of
 // the looks. One with the tag scoresProvisional belongs to a provisional look. What they hold is
 //
-//	image, from, to − from, class, unknown, low, high − low, cells, and for each cell the distance to the cell before, and samples
+//	image, from, to − from, class, unknown, low, high − low, cells, and for each cell its distance and samples
 //
-// where the distance of the first is its index. The scores of a closed ledger end with a record scoresEnd:
+// where the distance is from the cell before, and of the first its index. The scores of a closed ledger end with a record scoresEnd:
 // the digest of the ledger, and the SHA-256 of all bytes of this file before the record.
 const (
 	scoresFormat  = "certspec-scores"

@@ -41,7 +41,8 @@ func (s *LookScores) Of(l Look) (*Scores, error) {
 	scores, provisional, err := s.scan.Next()
 	switch {
 	case err == io.EOF || err == nil && (provisional || scores.Address() != l.ScoresAddress()):
-		return nil, fmt.Errorf("scores %s: those of image %d, blocks %d to %d, are missing, but the ledger has the look", s.scan.File(), l.Image, l.From, l.To)
+		return nil, fmt.Errorf("scores %s: those of image %d, blocks %d to %d, are missing, but the ledger has the look",
+			s.scan.File(), l.Image, l.From, l.To)
 	case err != nil:
 		return nil, err
 	case scores.Unknown < l.Misses:

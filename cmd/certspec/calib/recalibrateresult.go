@@ -49,7 +49,8 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 	}
 	if r.Map == nil {
 		if o.objective == calib.CertifiedBrierLoss && part.table.Lower == nil {
-			return nil, cli.Usagef("--objective certified-brier: no columns lower and upper for %s; use --objective nll", part.from)
+			return nil, cli.Usagef("--objective certified-brier: no columns lower and upper for %s; use --objective nll",
+				part.from)
 		}
 		if o.objective == calib.NLL && part.table.Confidence == nil {
 			return nil, cli.Usagef("--objective nll: %s has no column confidence; use --objective certified-brier",

@@ -16,8 +16,8 @@ import (
 func Command() *cobra.Command {
 	return cli.Noun("corrupt", "Corrupt images as CIFAR-C, C-bar and CIFAR-F do",
 		`Corrupt images as the published benchmarks do: the corruptions of CIFAR-C and C-bar at five severities, and
-the noise in rings of the spectrum of CIFAR-F. The bytes depend on the images, the setting, the seed, the name of the base set and
-each image's index alone.`,
+the noise in rings of the spectrum of CIFAR-F. The bytes depend on the images, the setting, the seed, the name of the
+base set and each image's index alone.`,
 		listCommand(), applyCommand(), makeCommand())
 }
 

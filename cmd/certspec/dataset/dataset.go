@@ -98,9 +98,11 @@ What --data takes:
   fashionmnist/test[skip=20,count=100]     some of its images; --skip, --max-index and --count say the same
   folder:PATH                              pictures, CLASS/PICTURE.png or .jpg, in a folder, a .tar or a .tar.gz
   folder:PATH[resize=256,crop=224]         the same, prepared; --resize and --crop say the same
-  npy:IMAGES.npy,LABELS.npy                uint8 images (N×H×W×C) and N labels, which may be missing; then perhaps ,severity=3 and ,classes=cifar10
+  npy:IMAGES.npy,LABELS.npy                uint8 images (N×H×W×C) and N labels, which may be missing;
+                                           then perhaps ,severity=3 and ,classes=cifar10
 
-HERE: yes; fetch: "certspec dataset fetch NAME" downloads it; no: its files belong below the folder that CERTSPEC_DATA names.
+HERE: yes; fetch: "certspec dataset fetch NAME" downloads it; no: its files belong below the folder that
+CERTSPEC_DATA names.
 `
 
 func fetchCommand() *cobra.Command {

@@ -38,7 +38,8 @@ A row with a network that fails, by a loss that is not finite for instance, is l
 made, and the exit code is 1. One that would fail
 so again, as pruning leaves nothing of a layer, is not tried again.`,
 		Example: "  certspec experiment run sun2021/table2 --tier T1 --data cifar10=cifar10-jpeg --out out/A\n" +
-			"  certspec experiment run sun2021/table2 --tier cpu --rows sun2021/c10/g,sun2021/c10/fm-hcr --out out/A --dry-run\n" +
+			"  certspec experiment run sun2021/table2 --tier cpu --rows sun2021/c10/g,sun2021/c10/fm-hcr --out " +
+			"out/A --dry-run\n" +
 			"  certspec experiment run sun2021/table2 --tier T1 --add mine.yaml --shard 0/4 --out out/A-0",
 	}
 

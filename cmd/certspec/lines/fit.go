@@ -50,7 +50,7 @@ a tolerance, and compares with two predictions without a line: the same as on cl
 mean drop of the others.`,
 		Example: `  certspec lines fit --in acc.csv --x clean --y fog --by architecture --baseline group=standard --json
   certspec lines fit --experiment notebooks/results/experiments/A --x clean --y C --radius 0.25
-  certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --x clean --y corrupted --radius 0,0.25,0.5,0.75 --baseline model!=cat-rs --json
+  certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --x clean --y corrupted --radius 0,0.5 --json
   certspec lines fit --in metric_and_OOD_var_dict.json --x cifar10_acc --y contrast --by architecture --influence
   certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --radius 0.5,0.75 --leave-one-out`,
 	}

@@ -31,12 +31,11 @@ worst case, where certspec ood bound gives an upper one. The attacks are
   contrast    monotone PGD from the corner with the most contrast
   monotone    monotone PGD from the image, and from its pull towards the mean image of the set
   targeted    Auto-PGD towards each class: plain ascent follows the class that leads at the start
-  noise       monotone PGD from four starts in uniform noise within the ball and four in Gaussian noise of 10⁻⁴; only where it is named
+  noise       monotone PGD from four starts in uniform noise within the ball and four in Gaussian noise of 10⁻⁴
   transfer    monotone PGD from the best points of other networks for the same images, files of --transfer
 
 (Bitterwolf, Meinke and Hein 2020, appendix A.) An image's result is the most of all, the image itself
-included, by the
-network in float64; it depends on the image, the mean image, the points given and the seed alone.`,
+included, by the network in float64; it depends on the image, the mean image, the points given and the seed alone.`,
 		Example: "  certspec ood attack net.onnx --data mnist/test[count=1000] --eps 0.1 --points " +
 			"out/net.npy --out out/mnist-adv.ood\n" +
 			"  certspec ood attack other.onnx --data mnist/test[count=1000] --eps 0.1 --transfer " +

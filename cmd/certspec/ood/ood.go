@@ -16,8 +16,9 @@ import (
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("ood", "Detect foreign images, with guarantees over boxes of inputs",
-		`Bound how sure a network can become when a foreign image moves in a box, attack it there, and compare with the network's own
-images; decide properties of it. Bounds hold in exact arithmetic and for the network's evaluation in float32.`,
+		`Bound how sure a network can become when a foreign image moves in a box, attack it there, and compare with
+the network's own images; decide properties of it. Bounds hold in exact arithmetic and for
+the network's evaluation in float32.`,
 		bound(), attack(), auc(), smooth(), property(), join())
 }
 

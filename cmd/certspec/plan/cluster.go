@@ -169,8 +169,8 @@ name = "certify"
 id = {{$i}}
 deps = [{{if $i}}0{{end}}]
 crash_limit = 20
-command = {{text (list $.Words "--shard" (printf "auto/%d" $.Job.Shards) "--look" (printf "%s/look.json" $.Folder) "--out" ` +
-	`(printf "%s/shard-%d.ledger" $.Folder $i))}}
+command = {{text (list $.Words "--shard" (printf "auto/%d" $.Job.Shards) "--look" (printf "%s/look.json" $.Folder) ` +
+	`"--out" (printf "%s/shard-%d.ledger" $.Folder $i))}}
 {{end}}
 [[task]]
 id = {{.Job.Shards}}
@@ -204,8 +204,8 @@ spec:
               valueFrom:
                 fieldRef:
                   fieldPath: metadata.annotations['batch.kubernetes.io/job-completion-index']
-          command: {{text (list .Words (printf "--shard=$(SHARD)/%d" .Job.Shards) (printf "--look=%s/look.json" .Folder) ` +
-	`(printf "--out=%s/shard-$(SHARD).ledger" .Folder))}}
+          command: {{text (list .Words (printf "--shard=$(SHARD)/%d" .Job.Shards) ` +
+	`(printf "--look=%s/look.json" .Folder) (printf "--out=%s/shard-$(SHARD).ledger" .Folder))}}
           resources:
             requests:
               memory: {{.Job.Memory}}M

@@ -67,7 +67,8 @@ differ there from those elsewhere.`,
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write: .onnx, or .intnet with --exact")
-		f.BoolVar(&o.exact, "exact", false, "integers alone, with equal answers on every machine; a file named .intnet is meant so")
+		f.BoolVar(&o.exact, "exact", false,
+			"integers alone, with equal answers on every machine; a file named .intnet is meant so")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "sigma", "calibrate", "exact", "out")

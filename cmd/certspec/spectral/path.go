@@ -163,7 +163,8 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 		cli.Fprintf(w, "%s\t%d\t%.4f\t%s\t%s\t%s\t\n", k.Kind, k.PathMetrics.Paths, k.HFF.Mean, intervalOf(&k.HFF, 4),
 			distance, interval)
 		if k.Skipped+k.Missed > 0 {
-			cli.Say("%s: %d pairs without a path of 4 points and %d paths with outputs that are not finite do not count", k.Kind, k.Skipped, k.Missed)
+			cli.Say("%s: %d pairs without a path of 4 points and %d paths with outputs that are not finite do not count",
+				k.Kind, k.Skipped, k.Missed)
 		}
 	}
 	return w.Flush()

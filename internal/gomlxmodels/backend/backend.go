@@ -58,7 +58,8 @@ type Backend struct {
 //	"", "auto"       the environment's choice; else a GPU plugin, else a CPU plugin, else Go
 //	"xla"            the best XLA plugin found
 //	"xla:cpu", "xla:cuda"        the plugin for this device
-//	"xla:/path/plugin.so[,options]"  this plugin, with go-xla's options, and kernels=off, avx512, avx2, neon, winograd or bf16; see kernelsVariable
+//	"xla:/path/plugin.so[,options]"  this plugin, with go-xla's options, and kernels=off, avx512, avx2, neon,
+//	                                 winograd or bf16; see kernelsVariable
 //	"go[:options]"   GoMLX's Go backend; without options ops_sequential, as its default mode can deadlock
 //
 // A choice by argument is an order: where it cannot be met the error says why. A choice by

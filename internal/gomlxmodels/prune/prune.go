@@ -46,8 +46,8 @@ func (s Scope) scope() Scope { return s }
 // FT prunes a trained network once, and trains it on with the mask fixed.
 type FT struct {
 	Scope
-	Epochs int     `json:"epochs" usage:"after the pruning; 0 for a quarter of those before, or for those of a run that starts from a trained network"`
-	Rate   float64 `json:"rate" usage:"learning rate after the pruning; 0 for a tenth of that before, or for that of a run that starts from a trained network"`
+	Epochs int     `json:"epochs" usage:"after the pruning; 0 for a quarter of those before, or all of a fine-tuning"`
+	Rate   float64 `json:"rate" usage:"after the pruning; 0 for a tenth of that before, or that of a fine-tuning"`
 }
 
 // GMP raises the sparsity during one training, from Begin to End, every so many steps; see Rise.
@@ -55,7 +55,7 @@ type GMP struct {
 	Scope
 	Begin float64 `json:"begin" usage:"share of the run at which the sparsity begins to grow"`
 	End   float64 `json:"end" usage:"share of the run at which it is reached"`
-	Every int     `json:"every" usage:"steps between two prunings; 0 for an epoch, or an eighth of the growth where that is shorter"`
+	Every int     `json:"every" usage:"steps between prunings; 0 for an epoch, or an eighth of the growth"`
 }
 
 // LTH prunes in rounds. After each, what is left goes back to its value at the step Rewind of the first training.
@@ -75,14 +75,14 @@ type LRR struct {
 // ∂L/∂|s| = ∂L/∂W_eff·W. W is ±√(2/inputs), s uniform in ±1/√inputs at the beginning.
 type EdgePopup struct {
 	Scope
-	Ramp int `json:"ramp" usage:"epochs over which a common sparsity of more than a half grows from a half; 0 for 10, or half of the run where that is shorter"`
+	Ramp int `json:"ramp" usage:"epochs over which a sparsity above a half grows from it; 0 for 10, or half of all"`
 }
 
 // BiProp is EdgePopup with α·sign(W) in place of W, where α is the mean |W| of what stays in the
 // layer; the gradient is that of EdgePopup. W is normal with variance 2/inputs.
 type BiProp struct {
 	Scope
-	Ramp int `json:"ramp" usage:"epochs over which a common sparsity of more than a half grows from a half; 0 for 10, or half of the run where that is shorter"`
+	Ramp int `json:"ramp" usage:"epochs over which a sparsity above a half grows from it; 0 for 10, or half of all"`
 }
 
 func (FT) Name() string        { return "ft" }

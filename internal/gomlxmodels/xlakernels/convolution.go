@@ -36,7 +36,8 @@ type convolution struct {
 }
 
 // instruction is a convolution as go-xla writes it: operands, attributes, types.
-var instruction = regexp.MustCompile(`"stablehlo\.convolution"(\(%[^(),]+, %[^(),]+\)) \{([^{}]*)\}( : \(tensor<([^<>]*)>, tensor<([^<>]*)>\) -> tensor<([^<>]*)>)`)
+var instruction = regexp.MustCompile(`"stablehlo\.convolution"(\(%[^(),]+, %[^(),]+\)) \{([^{}]*)\}` +
+	`( : \(tensor<([^<>]*)>, tensor<([^<>]*)>\) -> tensor<([^<>]*)>)`)
 
 // callTarget is handler_name in handler.h.
 const callTarget = "certspec_convolution_1"

@@ -16,7 +16,8 @@ const page = `<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1"/>
 <title>%s</title>
 <style>
-body { font: 16px/1.5 Arial, Helvetica, sans-serif; color: #111; background: #fff; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 Arial, Helvetica, sans-serif; color: #111; background: #fff;
+       max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; overflow-wrap: anywhere; }
 h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }
 table { border-collapse: collapse; margin: 1rem 0; }

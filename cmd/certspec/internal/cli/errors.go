@@ -115,7 +115,9 @@ func mostSamples(looks string) string {
 var ofField = map[string]string{"MaxSamples": "n", "Selection": "n0", "Scores": "keep-scores", "Samples": "n",
 	"Count": "images", "Blocks": "blocks"}
 
-var fieldWord = regexp.MustCompile(`\b(MaxSamples|Selection|Scores|Samples|Sigma|Alpha|Tolerance|Relative|Futility|Radii|Block|Workers|Memory|Rule|Noise|Shard|Image|Images|Confidence|Resamples|Ledger|Budget|Until)\b( is\b|:| has\b)`)
+var fieldWord = regexp.MustCompile(`\b(MaxSamples|Selection|Scores|Samples|Sigma|Alpha|Tolerance|` +
+	`Relative|Futility|Radii|Block|Workers|Memory|Rule|Noise|Shard|Image|Images|Confidence|` +
+	`Resamples|Ledger|Budget|Until)\b( is\b|:| has\b)`)
 
 // inFlags writes a reason that names fields of options in the words of the command line.
 func inFlags(reason string) string {

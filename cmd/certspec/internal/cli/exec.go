@@ -20,7 +20,8 @@ type program struct {
 
 func (p *program) flags(f *Flags) {
 	f.StringVar(&p.command, "exec", "",
-		`in the place of --model: a program that serves one, e.g. "python my_model.py", split into words as a shell does; see engine/pipe/PROTOCOL.md`)
+		`in the place of --model: a program that serves one, e.g. "python my_model.py", split into words `+
+			`as a shell does; see engine/pipe/PROTOCOL.md`)
 	f.completed["exec"] = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	f.IntSliceVar(&p.files, "exec-fds", nil,
 		"in the place of --exec: descriptors of two inherited pipes to a program that runs already, the one for "+
@@ -78,7 +79,8 @@ func splitWords(command string) ([]string, error) {
 	words, err := parser.Parse(command)
 	switch {
 	case err != nil || parser.Position >= 0:
-		return nil, Usagef(`--exec %q: expected a program and its arguments; no shell runs them, so quote ; & | < > ( ) or name "sh -c '…'"`, command)
+		return nil, Usagef(`--exec %q: expected a program and its arguments; no shell runs them, so quote `+
+			`; & | < > ( ) or name "sh -c '…'"`, command)
 	case len(words) == 0:
 		return nil, Usagef("--exec %q: expected a program and its arguments", command)
 	}

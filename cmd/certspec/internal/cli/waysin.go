@@ -34,7 +34,9 @@ func WaysIn(weights string) string {
 1. Any network, as an ONNX file that Python writes (--mean and --std are those of its training):
 
     pip install torch onnx onnxscript
-    python -c 'import sys, torch; from mynet import Net; net = Net(); net.load_state_dict(torch.load(sys.argv[1], weights_only=True)); torch.onnx.export(net.eval(), (torch.zeros(2, 3, 32, 32),), sys.argv[2], input_names=["image"], dynamic_shapes=({0: torch.export.Dim("batch")},))' %[1]s %[2]s
+    python -c 'import sys, torch; from mynet import Net; net = Net(); net.load_state_dict(`+
+		`torch.load(sys.argv[1], weights_only=True)); torch.onnx.export(net.eval(), (torch.zeros(2, 3, 32, 32),), `+
+		`sys.argv[2], input_names=["image"], dynamic_shapes=({0: torch.export.Dim("batch")},))' %[1]s %[2]s
     certspec certify --model %[2]s --mean 0.4914,0.4822,0.4465 --std 0.2470,0.2435,0.2616 %[3]s
 
 2. Any network, as a program that answers over a pipe; examples/pipe/pytorch_model.py has one to put yours into:
