@@ -18,14 +18,14 @@ import (
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
 	"Go lines without tests":     133_300,
-	"Go lines above 120 columns": 90,
+	"Go lines above 120 columns": 3,
 	"public names":               1_105,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    900,
 	"words of docs/results.md":   2_783,
-	"words of the pages in docs": 24_845,
+	"words of the pages in docs": 24_993,
 }
 
 func TestBudget(t *testing.T) {
