@@ -22,8 +22,8 @@ import (
 //
 //	image, from, to − from, class, unknown, low, high − low, cells, and for each cell its distance and samples
 //
-// where the distance is from the cell before, and of the first its index. The scores of a closed ledger end with a record scoresEnd:
-// the digest of the ledger, and the SHA-256 of all bytes of this file before the record.
+// where the distance is from the cell before, and of the first its index. The scores of a closed ledger end with a
+// record scoresEnd: the digest of the ledger, and the SHA-256 of all bytes of this file before the record.
 const (
 	scoresFormat  = "certspec-scores"
 	scoresVersion = 1
