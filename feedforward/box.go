@@ -23,6 +23,8 @@ const (
 	Rigorous Arithmetic = "exact+float32"
 	// Plain bounds are those of interval arithmetic without regard to rounding.
 	Plain Arithmetic = "plain"
+	// Integers are the bounds of an integer network: nothing in it is rounded. No Network here takes it.
+	Integers Arithmetic = "integers"
 )
 
 func (a Arithmetic) check() (Arithmetic, error) {
@@ -98,9 +100,12 @@ func (b Box) centre(c, r, m []float64, a Arithmetic) {
 const overflow = 0x1p120
 
 // Ball is the box of all z with |z − x| ≤ ε in every value and 0 ≤ z ≤ 1, rounded outwards. In rigorous arithmetic it
-// contains, besides, the values of x rounded to float32, since byte/255 is rounded on its way into a network.
-// Errors: ε negative, above 1 or not a number, values outside [0, 1], as *InputError.
+// contains, besides, the values of x rounded to float32, since byte/255 is rounded on its way into a network. Of
+// Integers it is the plain one. Errors: ε negative, above 1 or not a number, values outside [0, 1], as *InputError.
 func Ball(x []float64, epsilon float64, a Arithmetic) (Box, error) {
+	if a == Integers {
+		a = Plain
+	}
 	a, err := a.check()
 	if err != nil {
 		return Box{}, err

@@ -1,6 +1,7 @@
 package ood
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -30,6 +31,17 @@ type Probe struct {
 	Direction    func(image int) []float64 // d of the image of an id, of norm 1, laid out as the image
 }
 
+// Network is what is bounded: a *feedforward.Network, or what has its methods.
+type Network interface {
+	InputShape() feedforward.Shape
+	Outputs() int
+	Digest() string
+	Compared() string
+	Assumes() string
+	Confidence(ctx context.Context, x []float64, set feedforward.Set, method feedforward.Method,
+		a feedforward.Arithmetic) (feedforward.Confidence, error)
+}
+
 // Measurement holds a network's confidence at each image of a set, with bounds or with the results of attacks; see
 // record.File.
 type Measurement = record.File
@@ -41,7 +53,7 @@ type Measurement = record.File
 //
 // Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those
 // of the network; a file of another run or a damaged one (record.MismatchError, record.FormatError).
-func Measure(ctx context.Context, n *feedforward.Network, data imageset.Source, o Options) (*Measurement, error) {
+func Measure(ctx context.Context, n Network, data imageset.Source, o Options) (*Measurement, error) {
 	switch {
 	case o.Method != "":
 	case o.Epsilon == 0 && o.Probe == nil:
@@ -49,11 +61,10 @@ func Measure(ctx context.Context, n *feedforward.Network, data imageset.Source, 
 	default:
 		o.Method = feedforward.CROWN
 	}
-	if o.Arithmetic == "" {
-		o.Arithmetic = feedforward.Rigorous
-	}
+	o.Arithmetic = cmp.Or(o.Arithmetic, feedforward.Rigorous)
 	if !slices.Contains([]feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}, o.Method) ||
-		o.Arithmetic != feedforward.Rigorous && o.Arithmetic != feedforward.Plain {
+		!slices.Contains([]feedforward.Arithmetic{feedforward.Rigorous, feedforward.Plain, feedforward.Integers},
+			o.Arithmetic) {
 		return nil, fmt.Errorf("ood: method %q in arithmetic %q; see package feedforward", o.Method, o.Arithmetic)
 	}
 	images, header, err := o.Run.begin(ctx, n, data, o.Epsilon)
@@ -86,7 +97,7 @@ func Measure(ctx context.Context, n *feedforward.Network, data imageset.Source, 
 const patience = time.Second / 2
 
 // boundAt bounds the confidence around one image.
-func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Index, i int, o Options) (record.Line,
+func boundAt(ctx context.Context, n Network, images *imageset.Index, i int, o Options) (record.Line,
 	error) {
 	x, err := unit(ctx, images, i)
 	if err != nil {

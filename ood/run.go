@@ -33,7 +33,7 @@ type SizeError struct{ Reason string }
 func (e *SizeError) Error() string { return "ood: " + e.Reason }
 
 // begin loads the images, checks that they fit and are unseen, and says what the file will be of.
-func (r *Run) begin(ctx context.Context, n *feedforward.Network, data imageset.Source,
+func (r *Run) begin(ctx context.Context, n Network, data imageset.Source,
 	epsilon float64) (*imageset.Index,
 	record.Header, error) {
 	fail := func(err error) (*imageset.Index, record.Header, error) { return nil, record.Header{}, err }

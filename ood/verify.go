@@ -20,7 +20,7 @@ import (
 // as the file says.
 //
 // Errors: a network or images of another digest; the first image whose numbers are others.
-func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data imageset.Source, sample int) (checked int,
+func Verify(ctx context.Context, m *Measurement, n Network, data imageset.Source, sample int) (checked int,
 	err error) {
 	if got := n.Digest(); got != m.Header.Model.Network {
 		return 0, fmt.Errorf("ood: the network is %s, %s is of %s", got, m.Path, m.Header.Model.Network)
@@ -60,7 +60,7 @@ func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data im
 }
 
 // again computes the line of an image again.
-func again(ctx context.Context, n *feedforward.Network, images *imageset.Index, m *Measurement, want record.Line,
+func again(ctx context.Context, n Network, images *imageset.Index, m *Measurement, want record.Line,
 	o Options) error {
 	i := images.Index(want.Image)
 	if i < 0 {

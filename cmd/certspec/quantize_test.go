@@ -80,6 +80,18 @@ func TestQuantize(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 
+	bounds := filepath.Join(dir, "exact.ood")
+	ofBounds := []string{"bound", exact, "--data", "synthetic/test[max_index=20]", "--eps", "0.01", "--out", bounds}
+	if out, err := outputOf(t, "ood", ofBounds...); err != nil || !strings.Contains(out, "nothing is rounded") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if out, err := outputOf(t, "ledger", "replay", bounds, "--model", exact); err != nil || !strings.Contains(out, "equal") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if _, err := outputOf(t, "ood", append(ofBounds, "--method", "crown")...); err == nil || !strings.Contains(err.Error(), "--method ibp") {
+		t.Error(err)
+	}
+
 	for want, args := range map[string][]string{
 		"sigma":           {model, "--data", "synthetic/train", "--out", file},
 		"count is 40":     {model, "--data", "synthetic/train[count=20]", "--sigma", "0.25", "--calibrate", "40", "--out", file},

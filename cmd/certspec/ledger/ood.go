@@ -11,6 +11,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
+	"github.com/certspec/certspec/internal/intnet"
 	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/rs"
@@ -74,11 +76,10 @@ func (o *replayOptions) ood(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	opened, n, err := o.input.Model.Network(o.uncompared)
+	n, err := o.boundedNetwork()
 	if err != nil {
 		return err
 	}
-	defer opened.Close()
 	data, err := dataset.OpenLike(m.Header.Data.Name, m.Header.Data.Name)
 	if o.input.Images.Name != "" {
 		o.input.Images.Recorded = path
@@ -100,4 +101,16 @@ func (o *replayOptions) ood(cmd *cobra.Command, path string) error {
 	}
 	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: "+what+" computed again: equal\n", v.File, v.Checked)
 	return err
+}
+
+// boundedNetwork opens what bounds are of.
+func (o *replayOptions) boundedNetwork() (ood.Network, error) {
+	if path := o.input.Model.Path; intnet.IsName(path) {
+		return quantize.Open(path)
+	}
+	opened, n, err := o.input.Model.Network(o.uncompared)
+	if err != nil {
+		return nil, err
+	}
+	return n, opened.Close()
 }

@@ -10,9 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
+	"github.com/certspec/certspec/internal/intnet"
 	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // byDensities are the bounds of a CCU network by its mixtures.
@@ -44,7 +48,10 @@ Images that the network was trained on are refused.
 equations 13 and 15). It bounds the confidence by the densities alone, in a ball of the metric of the mixtures
 of radius eps·√(d·λ), λ the largest eigenvalue of C⁻¹. The paper prints the largest eigenvalue of C in its
 place, which is no bound; that radius stands beside it. Also printed is the largest eps for which the
-confidence stays below factor/K. These bounds are in float64, and not rounded outwards.`,
+confidence stays below factor/K. These bounds are in float64, and not rounded outwards.
+
+Of an integer network (.intnet) intervals bound the confidence at all images of bytes in the ball. They are
+integers themselves, and exact: nothing is rounded.`,
 		Example: "  certspec ood bound net.onnx --data fashionmnist/test --out out/in.ood\n" +
 			"  certspec ood bound net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood\n" +
 			"  certspec ood bound models/ccu --data fashionmnist/test[count=1000] --eps 0.3 --method densities",
@@ -74,11 +81,18 @@ func (o *boundOptions) run(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("factor") {
 		return cli.Usagef("--factor goes with --method densities")
 	}
-	n, images, run, err := o.open(cmd)
+	options := ood.Options{Epsilon: o.epsilon, Method: o.method}
+	var n ood.Network
+	var images *dataset.Dataset
+	var err error
+	if intnet.IsName(o.network.Path) {
+		n, images, err = o.integers(cmd, &options)
+	} else {
+		n, images, options.Run, err = o.open(cmd)
+	}
 	if err != nil {
 		return err
 	}
-	options := ood.Options{Epsilon: o.epsilon, Method: o.method, Run: run}
 	if o.plain {
 		options.Arithmetic = feedforward.Plain
 	}
@@ -90,6 +104,26 @@ func (o *boundOptions) run(cmd *cobra.Command) error {
 		return printLines(cmd.OutOrStdout(), m)
 	}
 	return errors.Join(printRun(cmd.OutOrStdout(), m), notNumbers(m))
+}
+
+// integers opens an integer network, and fills what is asked of it.
+func (o *boundOptions) integers(cmd *cobra.Command, options *ood.Options) (n *quantize.Bounded,
+	images *dataset.Dataset, err error) {
+	if o.plain || o.method != "" && o.method != feedforward.IBP {
+		return nil, nil, cli.Usagef("%s is an integer network: expected --method %s, whose bounds are exact, "+
+			"without --plain", o.network.Path, feedforward.IBP)
+	}
+	options.Method, options.Arithmetic = feedforward.IBP, feedforward.Integers
+	if images, options.Run, err = o.start(cmd); err != nil {
+		return nil, nil, err
+	}
+	if n, err = quantize.Open(o.network.Path); err != nil {
+		return nil, nil, err
+	}
+	for _, d := range n.Record.Trained {
+		options.Trained = append(options.Trained, ledger.Data{Name: d.Name, Digest: d.Digest, Images: d.Images})
+	}
+	return n, images, nil
 }
 
 // wrongSize marks images that do not fit as a wrong use.
@@ -187,6 +221,8 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 // arithmetic says what the bounds hold for.
 func arithmetic(b *record.Bound) string {
 	switch {
+	case b.Arithmetic == feedforward.Integers:
+		return "in integers, of the images of bytes in the ball: nothing is rounded"
 	case b.Arithmetic == feedforward.Plain:
 		return "rounding left out: they hold for no network in floating point"
 	case b.Assumes != "":

@@ -54,29 +54,34 @@ func (o *runOptions) outputFlags(cmd *cobra.Command) {
 	o.json = cli.JSON(cmd)
 }
 
-// open opens network and images, and fills what bounds and attacks have in common.
-func (o *runOptions) open(cmd *cobra.Command) (*feedforward.Network, *dataset.Dataset, ood.Run, error) {
-	var run ood.Run
+// start opens the images, and fills what runs have in common.
+func (o *runOptions) start(cmd *cobra.Command) (images *dataset.Dataset, run ood.Run, err error) {
 	if err := cli.Needed(cmd, "model", "data"); err != nil {
-		return nil, nil, run, err
+		return nil, run, err
 	}
 	if !(o.epsilon >= 0 && o.epsilon <= 1) {
-		return nil, nil, run, cli.Usagef("--eps %v: expected a number from 0 to 1, in units of the full range of a "+
+		return nil, run, cli.Usagef("--eps %v: expected a number from 0 to 1, in units of the full range of a "+
 			"value", o.epsilon)
 	}
 	run = ood.Run{File: o.out, Name: filepath.Base(o.network.Path), Program: cli.Version(), Progress: cli.Progress()}
 	if o.shard != "" {
 		s, err := cli.ReadShard(o.shard)
 		if err != nil {
-			return nil, nil, run, err
+			return nil, run, err
 		}
 		if o.out == "" {
-			return nil, nil, run, cli.Usagef("--shard without --out: a part of a run is of use where it can be merged")
+			return nil, run, cli.Usagef("--shard without --out: a part of a run is of use where it can be merged")
 		}
 		run.Shard = &record.Shard{Index: s.Index, Count: s.Count}
 	}
 	o.images.Recorded = o.out
-	images, err := o.images.Open()
+	images, err = o.images.Open()
+	return images, run, err
+}
+
+// open opens network and images, and fills what bounds and attacks have in common.
+func (o *runOptions) open(cmd *cobra.Command) (*feedforward.Network, *dataset.Dataset, ood.Run, error) {
+	images, run, err := o.start(cmd)
 	if err != nil {
 		return nil, nil, run, err
 	}

@@ -127,6 +127,8 @@ func Compared(with string) string {
 		return "the file does not say whether they were compared with a runtime"
 	case feedforward.NotCompared:
 		return "not compared with a runtime: the results are those of the layers as they were read"
+	case "integers":
+		return "whole numbers, the same on every machine"
 	}
 	return "compared with " + with + ", its optimiser on and off"
 }
