@@ -1,7 +1,6 @@
 package intnet
 
 import (
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -18,26 +17,6 @@ var vectorKernels = func() (names []string) {
 	}
 	return names
 }()
-
-// tiles are the arguments of a kernel, which goes over rows of tiles of some pixels and outputs.
-// Distances are in bytes.
-type tiles struct {
-	in, out, res  uintptr // of the first pixel of a row; kernels move them, also beyond the last
-	rows          uintptr // int64: from a pixel to each run of numbers that lie side by side
-	nrows, run    int64   // runs, and steps of a dword in each
-	weights, bias uintptr
-	scale         uintptr
-	pixel         int64 // from an input pixel to the next
-	nx, ny        int64 // tiles of a row, rows
-	left          int64 // of the row
-	inX, inY      int64 // to the next tile, to the next row
-	outX, outY    int64
-	resX, resY    int64
-	outPixel      int64
-	resPixel      int64
-	shift, mode   int64
-	factor, down  int64
-}
 
 //go:noescape
 func vnni16x1(a *tiles)
@@ -138,12 +117,6 @@ func peakVNNI(times int)
 //go:noescape
 func peakAVX2(times int)
 
-// kernelOf are kernels by pixels and blocks of 16 outputs, the one with most pixels first.
-type kernelOf struct {
-	pixels, blocks int
-	run            func(a *tiles)
-}
-
 var (
 	vnniKernels = []kernelOf{{16, 1, vnni16x1}, {14, 1, vnni14x1}, {8, 1, vnni8x1}, {7, 1, vnni7x1}, {4, 1, vnni4x1},
 		{1, 1, vnni1x1}, {8, 2, vnni8x2}, {7, 2, vnni7x2}, {4, 2, vnni4x2}, {1, 2, vnni1x2}, {4, 4, vnni4x4},
@@ -151,215 +124,56 @@ var (
 	gridKernels = []kernelOf{{16, 1, grid16x1}, {14, 1, grid14x1}, {8, 1, grid8x1}, {7, 1, grid7x1}, {4, 1, grid4x1},
 		{1, 1, grid1x1}, {8, 2, grid8x2}, {7, 2, grid7x2}, {4, 2, grid4x2}, {1, 2, grid1x2}, {4, 4, grid4x4},
 		{1, 4, grid1x4}}
-	avx2Kernels = []kernelOf{{4, 1, avx24x2}, {1, 1, avx21x2}}
+	wordKernels = []kernelOf{{4, 1, avx24x2}, {1, 1, avx21x2}}
 )
 
-// choose takes the kernel that computes the fewest pixels of a row for nothing, and reads least for each product.
-func choose(kernels []kernelOf, pixels, blocks int) kernelOf {
-	var best kernelOf
-	least := 0.0
-	for _, k := range kernels {
-		if k.pixels > pixels || k.blocks > blocks {
-			continue
-		}
-		p, v := float64(k.pixels), float64(k.blocks)
-		computed := float64((pixels+k.pixels-1)/k.pixels) * p / float64(pixels)
-		cost := computed * max(1, (p+v)/(p*v), 4/(p*v))
-		if (p+v)/(p*v) > 1 {
-			cost *= 1.02
-		}
-		if best.run == nil || cost < least-1e-9 {
-			best, least = k, cost
-		}
+// enter copies an image into its border, and reports whether all pixels are in range.
+func (p *vectorProgram) enter(w *workspace, image []int16, b int) bool {
+	n, row := p.net, p.net.Width*p.net.Channels
+	if row >= 16 {
+		low, high := enter(&numbers[int16](p, w, 0, b, 0, 0)[0], &image[0], n.Height, row, p.places[0].row)
+		return low >= n.Low && high <= n.High
 	}
-	return best
+	for y := range n.Height {
+		copy(numbers[int16](p, w, 0, b, y, 0)[:row], image[y*row:])
+	}
+	return n.inRange(image, 0) == nil
 }
 
-// mode numbers, as in the assembly.
-const (
-	toBytes = iota
-	plusBytes
-	toWide
-	plusWideBytes
-	toRaw
-	packedBytes
-	packedPlus
-)
-
-// place is where the numbers of a value stand: pixel by pixel with a border, channels filled up to 16.
-type place struct {
-	value
-	stride  int // numbers of a pixel
-	size    int // bytes of a number
-	border  [4]int
-	row     int // bytes
-	bytes   int
-	at      int // in the workspace
-	between int // bytes from an image to the next; 0: they take turns
-}
-
-func (p *place) pixel() int { return p.stride * p.size }
-
-// inside is the first byte of the first pixel.
-func (p *place) inside() int { return p.border[0]*p.row + p.border[1]*p.pixel() }
-
-// vectorLayer is a layer as calls of kernels.
-type vectorLayer struct {
-	*Layer
-	blocks  []block
-	offsets []int64 // of the places of a window
-	dense   []int32 // weights of a last layer that reads sums
-	split   bool    // weights are 256·hi + lo
-}
-
-// block is some blocks of 16 outputs of a convolution.
-type block struct {
-	first   int // output
-	kernel  kernelOf
-	offsets []int64
-	run     int
-	weights []byte
-	bias    []int32
-	scale   []int16
-	packs   bool // its kernel has the modes for packed pixels
-}
-
-// together is how many images the last layers take at once: a tile of them.
-const together = 8
-
-type vectorProgram struct {
-	net    *Network
-	vnni   bool
-	places []place
-	layers []vectorLayer
-	tail   int // the first of the last layers, which take several images at once
-	bytes  int
-	pool   sync.Pool // *workspace
-}
-
-// workspace is the memory of one call.
-type workspace struct {
-	memory []byte // aligned to 64 bytes
-	tiles  tiles
-	raw    []int32
-}
-
-// aligned is a slice of so many bytes that begins at a multiple of 64.
-func aligned(n int) []byte {
-	b := make([]byte, n+63)
-	off := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & 63)
-	return b[off : off+n : off+n]
-}
-
-func newVectorProgram(n *Network, kernel string) *vectorProgram {
-	p := &vectorProgram{net: n, vnni: kernel == "vnni", tail: len(n.Layers)}
-	for p.tail > 0 {
-		l, out := &n.Layers[p.tail-1], n.values[p.tail]
-		if out.height*out.width != 1 || l.Op == SumPool {
-			break
-		}
-		p.tail--
-	}
-	p.lay()
-	for i := range n.Layers {
-		p.layers = append(p.layers, p.prepare(i))
-	}
-	p.pool.New = func() any { return p.workspace() }
-	return p
-}
-
-// lay finds a place for every value. Values of one form whose lives do not meet share one.
-func (p *vectorProgram) lay() {
-	n := p.net
-	p.places = make([]place, len(n.values))
-	last := make([]int, len(n.values)) // the layer that reads it last
-	for i, v := range n.values {
-		q := place{value: v, stride: (v.channels + 15) &^ 15}
-		switch {
-		case v.kind == Grid:
-			q.stride, q.size = v.channels, 2
-		case v.kind == Sums:
-			q.size = 4
-		case v.kind == Byte && p.vnni:
-			q.size = 1
-		default:
-			q.size = 2
-		}
-		p.places[i] = q
-	}
-	for i := range n.Layers {
-		l := &n.Layers[i]
-		reads := l.From
-		if l.Addend > 0 {
-			reads = append(reads[:len(reads):len(reads)], l.Addend)
-		}
-		for _, from := range reads {
-			last[from] = i
-			if i >= p.tail {
-				p.places[from].between = 1
-			}
-		}
-		if i >= p.tail {
-			p.places[i+1].between = 1
-		}
-		if l.Op == Conv || l.Op == MaxPool {
-			from := &p.places[l.From[0]]
-			for k, pad := range l.Pad {
-				from.border[k] = max(from.border[k], pad)
-			}
-		}
-	}
-	free := map[place][]int{} // by form
-	died := make([][]int, len(n.Layers))
-	for i, at := range last {
-		died[at] = append(died[at], i)
-	}
-	const slack = 256 // kernels may read behind the end
-	form := func(i int) place {
-		q := p.places[i]
-		q.top, q.at = 0, 0
-		return q
-	}
-	allot := func(i int) {
-		q := &p.places[i]
-		q.row = (q.border[1] + q.width + q.border[3]) * q.pixel()
-		q.bytes = ((q.border[0]+q.height+q.border[2])*q.row + slack + 63) &^ 63
-		copies := 1
-		if q.between > 0 {
-			q.between, copies = q.bytes, together
-		}
-		if list := free[form(i)]; q.between == 0 && len(list) > 0 {
-			q.at, free[form(i)] = list[len(list)-1], list[:len(list)-1]
-			return
-		}
-		q.at = p.bytes
-		p.bytes += q.bytes * copies
-	}
-	allot(0)
-	for i := range n.Layers {
-		allot(i + 1)
-		for _, dead := range died[i] {
-			if dead > 0 && dead != i+1 {
-				free[form(dead)] = append(free[form(dead)], p.places[dead].at)
+// maxPool is the maxima of windows of one image.
+func (p *vectorProgram) maxPool(w *workspace, i, b int) {
+	l, in, out, t := &p.layers[i], &p.places[p.layers[i].From[0]], &p.places[i+1], &w.tiles
+	from, to := p.of(w, l.From[0], b), p.of(w, i+1, b)
+	t.rows, t.nrows = uintptr(unsafe.Pointer(&l.offsets[0])), int64(len(l.offsets))
+	t.run = int64(out.pixel() / 16)
+	for y := range out.height {
+		for x := range out.width {
+			t.in = from + uintptr(y*l.Stride[0]*in.row+x*l.Stride[1]*in.pixel())
+			t.out = to + uintptr(y*out.row+x*out.pixel())
+			if p.vnni {
+				maxBytes(t)
+			} else {
+				maxWords(t)
 			}
 		}
 	}
 }
 
-func (p *vectorProgram) workspace() *workspace {
-	w := &workspace{memory: aligned(p.bytes), raw: make([]int32, 2*together*p.places[len(p.places)-1].stride)}
-	q := &p.places[0]
-	for at := q.at; at == q.at || q.between > 0 && at < q.at+together*q.between; at += q.bytes {
-		all := unsafe.Slice((*int16)(unsafe.Pointer(&w.memory[at])), q.bytes/2)
-		for i := range (q.border[0] + q.height + q.border[2]) * q.row / 2 {
-			all[i] = p.net.Border[i%len(p.net.Border)]
-		}
+// sumPool is the sums over one image.
+func (p *vectorProgram) sumPool(w *workspace, i, b int) {
+	in, t := &p.places[p.layers[i].From[0]], &w.tiles
+	t.in, t.out, t.pixel, t.inY = p.of(w, p.layers[i].From[0], b), p.of(w, i+1, b), int64(in.pixel()), int64(in.row)
+	t.nx, t.ny, t.run = int64(in.width), int64(in.height), int64(in.stride/8)
+	if p.vnni {
+		sumBytes(t)
+	} else {
+		sumWords(t)
 	}
-	return w
 }
 
-// Peak does 12 independent products of vectors in registers, so many times, as the kernel has them, and returns the
-// number of multiply-adds: the limit of the processor. It is 0 for the plain kernel.
+// Peak does 12 independent products of vectors in registers, so many times, as the kernel has them,
+// and returns the number of multiply-adds: the limit of the processor. It is 0 for the plain
+// kernel.
 func Peak(kernel string, times int) (products float64) {
 	switch kernel {
 	case "vnni":

@@ -1,4 +1,4 @@
-//go:build !amd64
+//go:build !amd64 && !arm64 && !(js && wasm)
 
 package intnet
 
@@ -9,6 +9,3 @@ type vectorProgram struct{}
 func newVectorProgram(*Network, string) *vectorProgram { return nil }
 
 func (*vectorProgram) run([]int16, []int32) error { return nil }
-
-// Peak is 0: there are no vectors.
-func Peak(string, int) (products float64) { return 0 }

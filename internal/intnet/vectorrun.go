@@ -1,3 +1,5 @@
+//go:build amd64 || arm64 || (js && wasm)
+
 package intnet
 
 import (
@@ -69,7 +71,7 @@ type packing struct {
 }
 
 func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
-	kernels, per, lanes := avx2Kernels, 2, p.vnni
+	kernels, per, lanes := wordKernels, 2, p.vnni
 	switch {
 	case p.vnni && c.in.kind == Grid:
 		kernels = gridKernels
@@ -183,49 +185,16 @@ func numbers[T uint8 | int16 | int32](p *vectorProgram, w *workspace, value, ima
 	return unsafe.Slice((*T)(unsafe.Pointer(&w.memory[at])), (q.at+image*q.between+q.bytes-at)/q.size)
 }
 
-// enter copies an image into its border, and reports whether all pixels are in range.
-func (p *vectorProgram) enter(w *workspace, image []int16, b int) bool {
-	n, row := p.net, p.net.Width*p.net.Channels
-	if row >= 16 {
-		low, high := enter(&numbers[int16](p, w, 0, b, 0, 0)[0], &image[0], n.Height, row, p.places[0].row)
-		return low >= n.Low && high <= n.High
-	}
-	for y := range n.Height {
-		copy(numbers[int16](p, w, 0, b, y, 0)[:row], image[y*row:])
-	}
-	return n.inRange(image, 0) == nil
-}
-
 // layer computes a layer of one image.
 func (p *vectorProgram) layer(w *workspace, i, b int) {
-	l, in, out := &p.layers[i], &p.places[p.layers[i].From[0]], &p.places[i+1]
-	t := &w.tiles
+	l, out := &p.layers[i], &p.places[i+1]
 	switch l.Op {
 	case Conv:
 		p.convolve(w, i, b)
 	case MaxPool:
-		from, to := p.of(w, l.From[0], b), p.of(w, i+1, b)
-		t.rows, t.nrows = uintptr(unsafe.Pointer(&l.offsets[0])), int64(len(l.offsets))
-		t.run = int64(out.pixel() / 16)
-		for y := range out.height {
-			for x := range out.width {
-				t.in = from + uintptr(y*l.Stride[0]*in.row+x*l.Stride[1]*in.pixel())
-				t.out = to + uintptr(y*out.row+x*out.pixel())
-				if p.vnni {
-					maxBytes(t)
-				} else {
-					maxWords(t)
-				}
-			}
-		}
+		p.maxPool(w, i, b)
 	case SumPool:
-		t.in, t.out, t.pixel, t.inY = p.of(w, l.From[0], b), p.of(w, i+1, b), int64(in.pixel()), int64(in.row)
-		t.nx, t.ny, t.run = int64(in.width), int64(in.height), int64(in.stride/8)
-		if p.vnni {
-			sumBytes(t)
-		} else {
-			sumWords(t)
-		}
+		p.sumPool(w, i, b)
 	case Concat:
 		for y := range out.height {
 			for x := range out.width {

@@ -1,0 +1,12 @@
+package intnet
+
+// vectorKernels are those of every processor of this kind.
+var vectorKernels = []string{"neon"}
+
+//go:noescape
+func tiles4(a *tiles)
+
+//go:noescape
+func tiles1(a *tiles)
+
+var wordKernels = []kernelOf{{4, 1, tiles4}, {1, 1, tiles1}}
