@@ -11,6 +11,16 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
+// arm64Emulator is a program that runs others for 64-bit ARM: one that is there, or Debian's, unpacked into the cache.
+func arm64Emulator(t *testing.T) string {
+	for _, name := range []string{"qemu-aarch64-static", "qemu-aarch64"} {
+		if file, err := exec.LookPath(name); err == nil {
+			return file
+		}
+	}
+	return filepath.Join(debian(t, "qemu", "download", "qemu-user-static"), "usr/bin/qemu-aarch64-static")
+}
+
 // The NEON forms of the convolution kernels, compiled for ARM and run under emulation, agree with direct sums in float64 to the roundings that
 // the kernels are allowed at their first use.
 func TestExternalNEON(t *testing.T) {
@@ -20,7 +30,7 @@ func TestExternalNEON(t *testing.T) {
 			t.Skipf("%v (Debian: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user)", err)
 		}
 	}
-	dir, err := filepath.Abs("../../gomlxmodels/xlakernels")
+	dir, err := filepath.Abs("../gomlxmodels/xlakernels")
 	if err != nil {
 		t.Fatal(err)
 	}

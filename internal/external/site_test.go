@@ -34,7 +34,7 @@ import (
 )
 
 // siteBudget is what the pages in a browser may take, the building of the site included.
-const siteBudget = 4 * time.Minute
+const siteBudget = 6 * time.Minute
 
 // browser starts a headless Chromium that is there, or one that is unpacked into the cache. What goes wrong in a page, and every address
 // that is none of a file, ends up in the list.
@@ -285,6 +285,8 @@ func TestSite(t *testing.T) {
 			t.Errorf("the lesson: %q", got)
 		}
 	})
+
+	t.Run("Replay", func(t *testing.T) { replayed(t, ctx, site, wrong) })
 
 	t.Run("Pages", func(t *testing.T) {
 		formulas := 0

@@ -1,5 +1,3 @@
-const byId = (id) => document.getElementById(id);
-const support = URL.createObjectURL(new Blob([byId("worker").textContent], { type: "text/javascript" }));
 let pace = 1000; // bytes a millisecond, as guessed for the first ledger and as measured then
 let waiting = [];
 let stop = null; // ends the check that runs
@@ -31,7 +29,7 @@ async function check(file) {
     worker.onmessage = (e) => resolve(e.data);
     worker.onerror = (e) => resolve({ code: 3, out: "", errs: e.message, ms: 0 });
     program.then(
-      (module) => worker.postMessage({ module, name: file.name, bytes }),
+      (module) => worker.postMessage({ module, argv: ["certcheck", file.name], contents: [{ name: file.name, bytes }] }),
       (e) => resolve({ code: 3, out: "", errs: `this browser cannot run the checker: ${e}`, ms: 0 }),
     );
   });
@@ -69,41 +67,5 @@ function lineOf(name, said, text) {
   return line === undefined ? "" : `${number}: ${line.slice(0, 2000)}`;
 }
 
-function report(name, kind, verdict, words, head, lines) {
-  const box = document.createElement("section");
-  const add = (tag, className, content) => {
-    const e = box.appendChild(document.createElement(tag));
-    e.className = className;
-    e.textContent = content;
-    return e;
-  };
-  box.className = "result " + kind;
-  box.dataset.file = name;
-  add("h2", "verdict", verdict);
-  add("p", "", name);
-  add("pre", "words", words);
-  if (lines) {
-    add("h3", "", head);
-    add("pre", "lines", lines).tabIndex = 0;
-  }
-  byId("results").prepend(box);
-}
-
-const drop = byId("drop");
-byId("file").addEventListener("change", (e) => {
-  checkAll([...e.target.files]);
-  e.target.value = "";
-});
 byId("stop").addEventListener("click", () => stop && stop());
-for (const name of ["dragenter", "dragover"]) {
-  drop.addEventListener(name, (e) => {
-    e.preventDefault();
-    drop.classList.add("over");
-  });
-}
-drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-drop.addEventListener("drop", (e) => {
-  e.preventDefault();
-  drop.classList.remove("over");
-  checkAll([...e.dataTransfer.files]);
-});
+receive(checkAll);

@@ -83,7 +83,8 @@ func build(ctx context.Context, root, out string) error {
 	if err != nil {
 		return err
 	}
-	pages = append(pages, contents(pages), programs[0], programs[1])
+	pages = append(pages, contents(pages))
+	pages = append(pages, programs...)
 	for _, p := range pages {
 		var text bytes.Buffer
 		if err := frame.Execute(&text, p); err != nil {

@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-//go:embed check.html check.js files.js lesson.html lesson.js start.js
+//go:embed check.html check.js drop.js files.js lesson.html lesson.js replay.html replay.js start.js
 var parts embed.FS
 
-// programs makes the two pages that compute, each with its program inside: certcheck as it is, in a
-// worker with one file in memory, and the lesson, which asks rs/bound.
+// programs makes the pages that compute, each with its program inside: certcheck as it is and the replay of integer
+// networks, in a worker with files in memory, and the lesson, which asks rs/bound.
 func programs(ctx context.Context, root string) ([]page, error) {
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
@@ -40,19 +40,29 @@ func programs(ctx context.Context, root string) ([]page, error) {
 	for _, p := range []struct{ file, title, source string }{
 		{"check", "Check a ledger", "./cmd/certcheck"},
 		{"lesson", "From votes to a radius", "./internal/site/lesson"},
+		{"replay", "Replay a ledger", "./internal/site/replay"},
 	} {
 		binary, err := compile(ctx, root, p.source)
 		if err != nil {
 			return nil, err
 		}
-		script := "<script>\n" + string(support) + "</script>\n"
-		if p.file == "check" { // the worker's code, as text
+		script, drop := "<script>\n"+string(support)+"</script>\n", ""
+		if p.file != "lesson" { // the worker's code, as text
 			script = "<script type=\"text/plain\" id=\"worker\">\n" + read("files.js") + string(support) + "</script>\n"
+			drop = read("drop.js")
+		}
+		if p.file == "replay" {
+			kernel, err := os.ReadFile(filepath.Join(root, "internal", "intnet", "kernel", "kernel.wasm"))
+			if err != nil {
+				return nil, err
+			}
+			script += "<script type=\"application/wasm\" id=\"kernel\">" + base64.StdEncoding.EncodeToString(kernel) +
+				"</script>\n"
 		}
 		body := read(p.file+".html") + script +
 			"<script type=\"application/gzip\" id=\"program\">" + base64.StdEncoding.EncodeToString(binary) +
 			"</script>\n" +
-			"<script>\n" + read("start.js") + read(p.file+".js") + "</script>\n"
+			"<script>\n" + read("start.js") + drop + read(p.file+".js") + "</script>\n"
 		pages = append(pages, page{File: p.file + ".html", Title: p.title, Body: template.HTML(body),
 			Policy: programPolicy})
 	}

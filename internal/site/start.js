@@ -1,8 +1,8 @@
 "use strict";
-// program is the compiled program inside this page.
+const inside = (id) => Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
+// program is the compiled program inside this page, and kernel its vectors, where it has some.
 const program = (async () => {
-  const text = atob(document.getElementById("program").textContent);
-  const bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([inside("program")]).stream().pipeThrough(new DecompressionStream("gzip"));
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 })();
+const kernel = document.getElementById("kernel") && WebAssembly.compile(inside("kernel"));
