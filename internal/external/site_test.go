@@ -34,7 +34,7 @@ import (
 )
 
 // siteBudget is what the pages in a browser may take, the building of the site included.
-const siteBudget = 6 * time.Minute
+const siteBudget = 4 * time.Minute
 
 // browser starts a headless Chromium that is there, or one that is unpacked into the cache. What goes wrong in a page, and every address
 // that is none of a file, ends up in the list.
@@ -135,6 +135,7 @@ func TestSite(t *testing.T) {
 		}
 	}
 	goDo(nil, "run", "./internal/site", "-o", site)
+	ledger, other, integers, images := replays(t)
 	ctx, wrong := browser(t)
 	certcheck := filepath.Join(folder, "certcheck"+map[string]string{"windows": ".exe"}[runtime.GOOS])
 	goDo(nil, "build", "-o", certcheck, "./cmd/certcheck")
@@ -286,7 +287,9 @@ func TestSite(t *testing.T) {
 		}
 	})
 
-	t.Run("Replay", func(t *testing.T) { replayed(t, ctx, site, wrong) })
+	t.Run("Replay", func(t *testing.T) {
+		replayed(t, ctx, filepath.Join(site, "replay.html"), wrong, ledger, other, integers, images)
+	})
 
 	t.Run("Pages", func(t *testing.T) {
 		formulas := 0

@@ -13,7 +13,8 @@ type Bounds struct {
 
 // Bounds makes them, for a kernel (see Program). Errors: a network that is too large once it is doubled.
 func (n *Network) Bounds(kernel string) (*Bounds, error) {
-	twice := &Network{Height: n.Height, Width: n.Width, Channels: 2 * n.Channels, Low: n.Low, High: n.High, Unit: n.Unit}
+	twice := &Network{Height: n.Height, Width: n.Width, Channels: 2 * n.Channels, Low: n.Low, High: n.High,
+		Unit: n.Unit}
 	for _, v := range n.Border {
 		twice.Border = append(twice.Border, v, v)
 	}
