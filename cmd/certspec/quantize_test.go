@@ -80,6 +80,13 @@ func TestQuantize(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 
+	asONNX := filepath.Join(dir, "exact.onnx")
+	if out, err := outputOf(t, "export", exact, "--out", asONNX); err != nil || !strings.Contains(out, "layers of integers") {
+		t.Errorf("%v, %s", err, out)
+	}
+	if _, err := outputOf(t, "export", exact, "--out", filepath.Join(dir, "exact.npz")); err == nil || !strings.Contains(err.Error(), ".onnx alone") {
+		t.Error(err)
+	}
 	bounds := filepath.Join(dir, "exact.ood")
 	ofBounds := []string{"bound", exact, "--data", "synthetic/test[max_index=20]", "--eps", "0.01", "--out", bounds}
 	if out, err := outputOf(t, "ood", ofBounds...); err != nil || !strings.Contains(out, "nothing is rounded") {

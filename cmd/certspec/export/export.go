@@ -10,8 +10,11 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/intnet"
 )
 
 // options are what the flags ask.
@@ -36,7 +39,10 @@ layer is inside, batch normalisation is folded into the convolutions, and the ca
 recipe and digests stands in the file's metadata.
 
 Weights have the names of the common public CIFAR residual networks (conv1, layer1.0.conv1,
-layer2.0.downsample.0, fc). The input layer has no weights: it is to be put before the network.`,
+layer2.0.downsample.0, fc). The input layer has no weights: it is to be put before the network.
+
+An integer network (.intnet) becomes ONNX of integer operators with unsigned weights: the same classes in
+every runtime, with its optimiser and without.`,
 		Example: "  certspec export models/fmnist-cnn-s025 --out fmnist.onnx\n" +
 			"  certspec export models/cifar10-resnet20-s025 --out resnet20.safetensors",
 		Args: cli.OneModel,
@@ -68,6 +74,9 @@ func (o *options) run(cmd *cobra.Command) error {
 	if onnx == "" && safetensors == "" && npz == "" {
 		return cli.Usagef("no file to write is named: expected --out with a name that ends in .onnx, .safetensors " +
 			"or .npz, e.g. --out fmnist.onnx")
+	}
+	if intnet.IsName(model) {
+		return o.integers(cmd)
 	}
 	m, err := modelfile.Read(model)
 	if err != nil {
@@ -108,6 +117,29 @@ func (o *options) run(cmd *cobra.Command) error {
 		cli.Say("the weights leave out the input layer %s: mean %v, deviation %v", a.Input, mean, deviation)
 	}
 	return nil
+}
+
+// integers writes an integer network as ONNX.
+func (o *options) integers(cmd *cobra.Command) error {
+	if o.onnx == "" || o.safetensors != "" || o.npz != "" || o.denoiser {
+		return cli.Usagef("%s is an integer network: expected --out with a name that ends in .onnx alone", o.model)
+	}
+	n, _, err := intnet.Read(o.model)
+	if err != nil {
+		return err
+	}
+	file, err := quantize.ONNX(n)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(o.onnx, file); err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), map[string]any{"weights": n.Identity(), "onnx": o.onnx})
+	}
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d layers of integers, %d classes\n", o.onnx, len(n.Layers), n.Classes())
+	return err
 }
 
 // byEnding tells the files of --out apart.
