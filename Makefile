@@ -119,7 +119,7 @@ test-external:
 	@$(call timed,external drawn-networks)
 
 external:
-	go test -tags "external $(TAGS)" -timeout 20m ./internal/external
+	go test -tags "external $(TAGS)" -timeout 20m ./internal/external ./internal/intnet/assembly
 
 drawn-networks:
 	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
