@@ -17,9 +17,9 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     133_300,
+	"Go lines without tests":     134_040,
 	"Go lines above 120 columns": 3,
-	"public names":               1_105,
+	"public names":               1_107,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
