@@ -4,20 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/certspec/certspec/internal/classifier/integers"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
 )
 
 // integerNetwork is a file of certspec quantize --exact.
 type integerNetwork struct {
-	*intnet.Classifier
+	*integers.Classifier
 	record quantize.ExactRecord
 }
 
 // openIntegers reads the file at once: it has no other part.
 func (m *Model) openIntegers() (network, error) {
 	kernel := m.choice
-	if isOpen(kernel) || kernel == intnet.Engine {
+	if isOpen(kernel) || kernel == integers.Engine {
 		kernel = ""
 	}
 	net, note, err := intnet.Read(m.path)
@@ -34,7 +35,7 @@ func (m *Model) openIntegers() (network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	n.Classifier = program.Classifier(m.name())
+	n.Classifier = integers.Of(program, m.name())
 	return n, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/classifier/integers"
 	"github.com/certspec/certspec/internal/intnet"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -73,7 +74,7 @@ func replay(path, network, count string) (*rs.Replayed, error) {
 		}
 		js.Global().Call("postMessage", map[string]any{"doing": s.String()})
 	}
-	r, err := rs.Replay(context.Background(), path, program.Classifier(network), data, rs.ReplayOptions{Images: ids,
+	r, err := rs.Replay(context.Background(), path, integers.Of(program, network), data, rs.ReplayOptions{Images: ids,
 		Workers: 1, Progress: show})
 	if err != nil {
 		return nil, err

@@ -1,10 +1,12 @@
-package intnet
+// Package integers is an integer network as a classifier.
+package integers
 
 import (
 	"context"
 	"math"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/intnet"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -13,12 +15,12 @@ const Engine = "integers"
 
 // Classifier answers as every classifier does.
 type Classifier struct {
-	*Program
+	*intnet.Program
 	info classifier.Info
 }
 
-// Classifier makes it, of a name for people.
-func (p *Program) Classifier(name string) *Classifier {
+// Of makes it, of a name for people.
+func Of(p *intnet.Program, name string) *Classifier {
 	return &Classifier{p, classifier.Info{Name: name, Classes: p.Classes(), Logits: true,
 		Shape:    pixel.Shape{Height: p.Height, Width: p.Width, Channels: p.Channels},
 		Identity: classifier.Identity{Weights: p.Identity(), Engine: Engine, EngineVersion: "1"}}}
@@ -85,7 +87,7 @@ func (n *Classifier) decide(logits []int32, at int, finite bool, result *classif
 		clear(kept)
 		return
 	}
-	best := Best(logits)
+	best := intnet.Best(logits)
 	result.Classes[at] = int32(best)
 	unit, sum := n.LogitUnit(), 0.0
 	for c := range kept {
