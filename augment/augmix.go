@@ -15,9 +15,8 @@ const (
 	// AugMixOriginal starts each chain from the clean image, with operations drawn with
 	// replacement, each at the level uniform in (0.1, severity).
 	AugMixOriginal AugMixVariant = "original"
-	// AugMixArchive is what the archive of FourierMix does: three different operations per chain,
-	// of which the first 1 to 3 are used, each with a severity uniform in 1 … 5, and a chain goes
-	// on from the end of the one before.
+	// AugMixArchive is what the archive of FourierMix does. A chain has three different operations; the first 1 to 3
+	// are used, each with a severity uniform in 1 … 5. A chain goes on from the end of the one before.
 	AugMixArchive AugMixVariant = "archive"
 )
 

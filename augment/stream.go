@@ -20,8 +20,8 @@ type Address struct {
 }
 
 // Stream gives the random numbers of one view: AES-128 in counter mode from 0 on (NIST SP 800-38A), read as
-// little-endian words. The key is the first half of a SHA-256: of "augment/1" filled up with zeros to 16 bytes, and of
-// seed, epoch, image and view as little-endian words of 8 bytes.
+// little-endian words. The key is the first half of a SHA-256. Its input is "augment/1" filled up with zeros to 16
+// bytes, then seed, epoch, image and view as little-endian words of 8 bytes.
 //
 // Single numbers are made of 8 bytes each, in the order in which they are asked for. A stream serves one goroutine.
 type Stream struct {

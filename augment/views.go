@@ -11,8 +11,8 @@ import (
 )
 
 // Views applies an augmentation to n images at once. load fills in image i, address gives its stream, and save takes
-// its view, which it may not keep. Each is called once for each image, in any order and from several goroutines; what
-// it gets does not depend on the number of workers (0 means one for each processor). The first error ends the work.
+// its view, which it may not keep. Each is called once for each image, in any order and from several goroutines. Its
+// arguments do not depend on the number of workers (0 means one for each processor). The first error ends the work.
 func Views(ctx context.Context, a Augmentation, shape pixel.Shape, n, workers int,
 	load func(i int, dst []float32) error, address func(i int) Address, save func(i int, view []float32) error) error {
 	if !shape.Valid() {

@@ -13,8 +13,8 @@ import (
 //
 //	p_1 = Φ((h − d)/σ) − Φ((−h − d)/σ)
 //
-// The radius σ Φ⁻¹(p_1) that smoothing certifies at d = 0 is less than the true distance
-// at which the smoothed class changes: for h = .5, σ = .25 it is .42254 against .49998.
+// The radius σ Φ⁻¹(p_1) that smoothing certifies at d = 0 is less than the true distance at which the smoothed class
+// changes. For h = .5, σ = .25 it is .42254 against .49998.
 type Slab struct {
 	Shape     pixel.Shape
 	Center    float64

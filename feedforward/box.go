@@ -15,11 +15,10 @@ func newBox(size int) Box { return Box{make([]float64, size), make([]float64, si
 type Arithmetic string
 
 const (
-	// Rigorous bounds hold for the network in exact arithmetic, and for its evaluation in float32
-	// (IEEE 754 single precision), sums in any order and with or without fused multiply-add,
-	// subnormal numbers kept or flushed to zero, normalisation folded into the convolution before
-	// it or not. They do not cover arithmetic of lower precision (half, TF32, bfloat16) or
-	// Winograd's and Fourier forms of convolution.
+	// Rigorous bounds hold for the network in exact arithmetic, and for its evaluation in float32 (IEEE 754 single
+	// precision). Sums may have any order, with or without fused multiply-add. Subnormal numbers may be kept or flushed
+	// to zero, and normalisation may be folded into the convolution before it. They do not cover arithmetic of lower
+	// precision (half, TF32, bfloat16) or Winograd's and Fourier forms of convolution.
 	Rigorous Arithmetic = "exact+float32"
 	// Plain bounds are those of interval arithmetic without regard to rounding.
 	Plain Arithmetic = "plain"

@@ -43,10 +43,10 @@ func (d *Difference) Error() string {
 	return fmt.Sprintf("value %d is %v, the layer %s allows %v to %v", d.Index, d.Value, d.Layer, d.Lower, d.Upper)
 }
 
-// Compare checks what another evaluation in float32 found at one input: values of results by their names in the
-// file. Each must lie within rigorous interval bounds. What was found for a layer's inputs takes the place of their
-// bounds, so that errors of rounding do not add up, and the first result that differs is where the two part. Where
-// a value may overflow, nothing is checked. Errors: a *Difference; a box of another size, as *InputError.
+// Compare checks what another evaluation in float32 found at one input: values of results by their names in the file.
+// Each must lie within rigorous interval bounds. The values found for a layer's inputs replace their bounds, so
+// rounding errors do not add up. The first result that differs is where file and layers part. Where a value may
+// overflow, nothing is checked. Errors: a *Difference; a box of another size, as *InputError.
 func (n *Network) Compare(ctx context.Context, input Box, found map[string][]float64) error {
 	if err := n.checkBox(input); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Digest is "sha256:" and the hexadecimal SHA-256 of what the network computes: the layers in their order, with kind,
-// inputs, shape, options and weights as 64-bit numbers, and the preparation of images in front. Names are left out.
-// Networks of equal digest give equal values and bounds.
+// Digest is "sha256:" and the hexadecimal SHA-256 of what the network computes. It covers the layers in their order,
+// with kind, inputs, shape, options and weights as 64-bit numbers, and the preparation of images in front. Names are
+// left out. Networks of equal digest give equal values and bounds.
 func (n *Network) Digest() string {
 	h := sha256.New()
 	h.Write([]byte("certspec network 1\n"))

@@ -1,5 +1,5 @@
-// Package feedforward is a neural network as a list of layers in float64: its values, its gradients, and sound bounds
-// on its outputs when the input moves in a box (interval bound propagation and CROWN).
+// Package feedforward is a neural network as a list of layers in float64. It computes values, gradients, and sound
+// bounds on the outputs when the input moves in a box (interval bound propagation and CROWN).
 //
 // A Network is made by a Builder, or read from an ONNX file (Read). Tensors have no batch dimension; an image is
 // channels × height × width, flattened row by row. Bounds come in two arithmetics. Rigorous bounds, the default, hold

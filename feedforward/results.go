@@ -1,7 +1,7 @@
 package feedforward
 
-// Results returns the result of every node of the ONNX file at x, by its name in the file, in float64; the graph's
-// input is among them as it enters the graph. Nodes that the outputs do not need may be left out. A Network of a
+// Results returns the result of every node of the ONNX file at x, by its name in the file, in float64. The graph's
+// input is among them, as it enters the graph. Nodes that the outputs do not need may be left out. A Network of a
 // Builder has no such names. Errors: those of Forward.
 func (n *Network) Results(x []float64) (map[string][]float64, error) {
 	if err := n.checkInput(x); err != nil {

@@ -15,10 +15,9 @@ type Set interface {
 
 func (b Box) region(n *Network, _ Arithmetic) (Box, *line, error) { return b, nil, n.checkBox(b) }
 
-// Segment is the inputs x + t·d with |t| ≤ ε: the images between two. Nothing is clipped. Bounds follow x and d
-// through the affine layers at the beginning, as Wx + b and Wd, so that the first ones are exact, of radius ε|Wd|,
-// where a box around the segment has ε|W||d|. In rigorous arithmetic the set holds, besides, these inputs rounded to
-// float32.
+// Segment is the inputs x + t·d with |t| ≤ ε: the images between two. Nothing is clipped. Bounds follow x and d through
+// the affine layers at the beginning, as Wx + b and Wd. So the first ones are exact, of radius ε|Wd|; a box around the
+// segment has ε|W||d|. In rigorous arithmetic the set holds, besides, these inputs rounded to float32.
 type Segment struct {
 	Centre    []float64 // x
 	Direction []float64 // d

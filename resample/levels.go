@@ -139,8 +139,8 @@ func widened(in Interval, center, scale float64, parts []part, confidence float6
 }
 
 // Members widens an interval of a mean over members, such as the starts of a method, or of a difference of two such
-// means, which holds for these members alone: the spread of the members, given by set, is added as Run does. A set
-// of one is given.
+// means. The given interval holds for these members alone. The spread of the members, given by set, is added as Run
+// does. A set of one is given.
 func Members(in Interval, value, confidence float64, sets ...[]float64) Interval {
 	var parts []part
 	for _, values := range sets {

@@ -10,8 +10,8 @@ import (
 // many is the number of members above which Means computes percentiles instead of drawing.
 const many = 20_000
 
-// Means gives the means of several paired values their intervals: values has those of a member side by side, so that a
-// resample takes the same members for all of them.
+// Means gives the means of several paired values their intervals. values has those of a member side by side, so a
+// resample takes the same members for all.
 //
 // Up to 20,000 members it is Run. For more, the percentiles of all resamples are computed by the expansion of Cornish
 // and Fisher (Hall 1992, section 2.5). With skewness γ and excess kurtosis κ of n values, and z = Φ⁻¹(α),

@@ -25,9 +25,9 @@ import (
 // where no weight is negative, it is cut at 0. Of fewer than ten images nothing is known: the interval is all that
 // θ can be.
 //
-// In a Crossed design the components of several models stand side by side, each row of weights takes those of all
-// models alike, and a draw of one model fills the groups of all. θ is then a mean over models; their spread is
-// added as in Run.
+// In a Crossed design the components of several models stand side by side. Each row of weights takes those of all
+// models alike, and a draw of one model fills the groups of all. θ is then a mean over models; their spread is added as
+// in Run.
 //
 // The statistic sets all components, group after group: sizes says how many each has. Each row of
 // weights makes one θ. Options.Method is not used.

@@ -119,11 +119,11 @@ type Estimate struct {
 
 // Run gives the statistics of a design their intervals.
 //
-// Levels of ten members or more are drawn with replacement; the method makes an interval of the resamples.
-// Percentiles over fewer members are too short, and so they are over models, whatever their number. The members of
-// such a level are left out in turn: with θ₍ᵢ₎ the statistic without member i of n, its variance is (n−1)/n
-// Σ(θ₍ᵢ₎−θ)², with n − 1 degrees of freedom (Tukey 1958; see Fitted). Two such levels of equal size are joined by
-// Satterthwaite's rule. A level of one member is given.
+// Levels of ten members or more are drawn with replacement; the method makes an interval of the resamples. Percentiles
+// over fewer members are too short, and so they are over models, whatever their number. The members of such a level are
+// left out in turn. With θ₍ᵢ₎ the statistic without member i of n, its variance is (n−1)/n Σ(θ₍ᵢ₎−θ)². It has n − 1
+// degrees of freedom (Tukey 1958; see Fitted). Two such levels of equal size are joined by Satterthwaite's rule. A
+// level of one member is given.
 //
 // The interval adds the distances d of the resamples and those of Student's t in squares,
 //

@@ -51,11 +51,10 @@ func (d *ACCE) Drive(state *State) error {
 // Assignment is the iterate a after the last step.
 func (d *ACCE) Assignment() []float32 { return d.s.assignment() }
 
-// ExactStart is ADMM as in ACCE from another start, which is ours: the assignment of the largest calibration error
-// that the certified intervals of the batch allow (calib.ExactCCE). A confidence goes along −Σ_n (z_n − c_n)·a_nm
-// of the bin m to which a assigns it, as far as the interval of that bin allows: the penalty for that constraint
-// would begin to count only long after the confidence has left the bin. The assignment makes its first step at the
-// second call.
+// ExactStart is ADMM as in ACCE from another start, which is ours: the assignment of the largest calibration error that
+// the certified intervals of the batch allow (calib.ExactCCE). A confidence goes along −Σ_n (z_n − c_n)·a_nm of the bin
+// m to which a assigns it, as far as the interval of that bin allows. The penalty for that constraint would begin to
+// count only long after the confidence has left the bin. The assignment makes its first step at the second call.
 type ExactStart struct {
 	Relaxation
 

@@ -68,10 +68,10 @@ func (o Outcome) Broken() bool { return o.Class != rs.Abstain && o.Class != o.La
 // that lower the smoothed confidence in the label (Salman et al. 2019), and asks the smoothed classifier for its
 // class at the image that was found, rounded to bytes.
 //
-// An image counts as broken where the smoothed classifier answers another class with the confidence of rs.Predict,
-// 1−α. Where the label is certified within the budget this happens with a probability of at most α twice, once for
-// either of the two: so the share of images that are not broken, an upper bound on the robust accuracy as far as
-// this attack can tell, stands above the certified accuracy. An image that is broken with a budget is broken with
+// An image counts as broken where the smoothed classifier answers another class with the confidence of rs.Predict, 1−α.
+// Where the label is certified within the budget this happens with a probability of at most α twice, once for either of
+// the two. So, up to this error, the share of images that are not broken is at least the certified accuracy. It bounds
+// the robust accuracy from above, as far as this attack can tell. An image that is broken with a budget is broken with
 // every larger one.
 //
 // The outcomes stand image by image, and for each in the order of the radii. The classifier answers for the

@@ -11,8 +11,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// Noises moves each noise sample of an image by itself, by at most ε in the Euclidean norm, to where the network is
-// furthest from what is known of the image (Jeong, Kim and Shin 2023, arXiv 2212.09000). It raises
+// Noises moves each noise sample of an image by itself, by at most ε in the Euclidean norm. It goes to where the
+// network is furthest from what is known of the image (Jeong, Kim and Shin 2023, arXiv 2212.09000). It raises
 //
 //	KL(ŷ ‖ softmax f(x + δ_i))
 //
@@ -67,7 +67,7 @@ func moments(x *Node) (mean, size *Node) {
 }
 
 // Run returns the noises that an attack within ε finds for images x [N, …], noises [m·N, …] and probabilities soft [N,
-// K], which all remain the caller's; weights are those of the network.
+// K]. All remain the caller's; weights are those of the network.
 func (s *Shake) Run(epsilon float64, x, noises, soft *tensors.Tensor, weights []*tensors.Tensor) (*tensors.Tensor,
 	error) {
 	ball, length := tensors.FromScalar(float32(epsilon)), tensors.FromScalar(float32(2*epsilon/float64(s.attack.Steps)))

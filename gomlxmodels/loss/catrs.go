@@ -6,7 +6,7 @@ import (
 )
 
 // CATRS is the loss of confidence-aware training (Jeong, Kim and Shin 2023, arXiv 2212.09000) for m noise samples of
-// each image, logits [m, N, K], and the logits attacked [m, N, K] of the same image under noises that an adversary has
+// each image, logits [m, N, K]. The logits attacked [m, N, K] are of the same image under noises that an adversary has
 // moved by at most ε. Let ℓ_(1) ≤ … ≤ ℓ_(m) be the sorted cross-entropies of the logits, p the share of them whose
 // largest entry is the label's, and k ~ Bin(m, p), at least 1. The loss is the mean over the images of
 //

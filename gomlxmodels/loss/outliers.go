@@ -23,8 +23,8 @@ func Span(logits *Node) *Node { return Add(largest(logits), largest(Neg(logits))
 // that of the first of equal pairs.
 func Widest(u *Node) *Node { return largest(Reshape(u, u.Shape().Dimensions[0], -1)) }
 
-// UpperBound is the loss log(1 + v²/2) of Bitterwolf, Meinke and Hein 2020 (equation 8), for v ≥ 0 an upper bound on
-// the differences of logits, with log Conf ≤ v − log K. It is quadratic near 0 and logarithmic in large bounds.
+// UpperBound is the loss log(1 + v²/2) of Bitterwolf, Meinke and Hein 2020 (equation 8). Here v ≥ 0 is an upper bound
+// on the differences of logits, with log Conf ≤ v − log K. It is quadratic near 0 and logarithmic in large bounds.
 func UpperBound(v *Node) *Node { return Log1P(MulScalar(Mul(v, v), 0.5)) }
 
 // Smallest is true for the m smallest of M values [M], the first of equal ones. It has no gradient.

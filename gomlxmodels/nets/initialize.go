@@ -33,9 +33,9 @@ func (t Tensor) As(initial Initial) Tensor {
 	return t
 }
 
-// Initialize draws the first values of a tensor: normal with variance 2/(k²·outputs) for a
-// convolution, uniform in ±1/√inputs for a dense layer, 1 for scales and variances, 0 for
-// shifts and means. They depend on seed and on the name of the tensor alone.
+// Initialize draws the first values of a tensor. A convolution gets normal values of variance 2/(k²·outputs), a dense
+// layer uniform ones in ±1/√inputs. Scales and variances are 1, shifts and means 0. They depend on seed and on the name
+// of the tensor alone.
 func (t Tensor) Initialize(seed uint64) []float32 {
 	hash := fnv.New64a()
 	hash.Write([]byte(t.Name))
