@@ -24,6 +24,7 @@ type Dataset struct {
 	base       *base
 	selections []Selection
 	changes    []Change
+	listed     *lazy[Images]
 	images     *lazy[Images]
 	index      *lazy[imageset.Index]
 }
@@ -77,8 +78,8 @@ func (r *records) images(ctx context.Context, ids []int) (*block, error) {
 }
 
 func newDataset(b *base, selections []Selection, changes []Change) *Dataset {
-	return &Dataset{base: b, selections: selections, changes: changes, images: newLazy[Images](),
-		index: newLazy[imageset.Index]()}
+	return &Dataset{base: b, selections: selections, changes: changes, listed: newLazy[Images](),
+		images: newLazy[Images](), index: newLazy[imageset.Index]()}
 }
 
 // String is the canonical name with preparation and subset, e.g. "fashionmnist/test[skip=20]"
@@ -150,6 +151,16 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 
 // List is Load without Shape, Pixels and Digest: it decodes no picture of a folder.
 func (d *Dataset) List(ctx context.Context) (*Images, error) {
+	im, err := d.listed.get(ctx, d.list)
+	if err != nil {
+		return nil, err
+	}
+	some := *im
+	some.Warnings = slices.Clone(im.Warnings)
+	return &some, nil
+}
+
+func (d *Dataset) list(ctx context.Context) (*Images, error) {
 	all, err := d.base.records.get(ctx, d.base.read)
 	if err != nil {
 		return nil, err

@@ -320,3 +320,17 @@ func TestRandomIgnoresLabels(t *testing.T) {
 		}
 	}
 }
+
+// A set is listed once: a plan of a thousand models asks for each image set two thousand times.
+func TestListIsKept(t *testing.T) {
+	d := mustOpen(t, "synthetic/test[count=5]")
+	a, err := d.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Warnings = append(a.Warnings, "mine")
+	b, err := d.List(t.Context())
+	if err != nil || &a.IDs[0] != &b.IDs[0] || len(b.Warnings) == len(a.Warnings) {
+		t.Errorf("%+v, then %+v, %v", a, b, err)
+	}
+}

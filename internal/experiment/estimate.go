@@ -158,7 +158,7 @@ func (c *Costs) Size(name string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	images, err := d.Load(c.ctx)
+	images, err := d.List(c.ctx)
 	if err != nil {
 		return 0, err
 	}

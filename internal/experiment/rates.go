@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +17,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
@@ -34,6 +38,9 @@ type meter struct {
 	keep  bool
 	known []machineRate
 	used  []machineRate
+
+	recent     string // file of the cache; "": none
+	remembered []recentRate
 }
 
 const ratesFile = "rates.json"
@@ -41,7 +48,40 @@ const ratesFile = "rates.json"
 func newMeter(r *Runner, keep bool) (*meter, error) {
 	m := &meter{Runner: r, keep: keep}
 	_, err := readJSON(filepath.Join(r.Folder, ratesFile), &m.known)
+	if dir, ok := cache.Dir("rates"); ok == nil { // what is not there, or not readable, is measured again
+		sum := sha256.Sum256([]byte(r.options.Program + host.InstructionSet()))
+		m.recent = filepath.Join(dir, fmt.Sprintf("%x-%d.json", sum[:8], runtime.GOMAXPROCS(0)))
+		var recent []recentRate
+		if text, err := os.ReadFile(m.recent); err == nil && json.Unmarshal(text, &recent) == nil {
+			m.remembered = slices.DeleteFunc(recent, func(r recentRate) bool { return time.Since(r.At) > rateHolds })
+		}
+	}
 	return m, err
+}
+
+// recentRate is a rate that the cache remembers for rateHolds, so that a plan that is asked for again takes no time.
+type recentRate struct {
+	machineRate
+	At time.Time `json:"at"`
+}
+
+const rateHolds = 12 * time.Hour
+
+// measured is the rate of a network, remembered or taken. One of a finished network is taken.
+func (m *meter) measured(ctx context.Context, model *Model, d *dataset.Dataset, images *dataset.Images, name,
+	engines string) (machineRate, error) {
+	for _, r := range m.remembered {
+		if r.Network == name && r.Engines == engines && model.File == "" {
+			return r.machineRate, nil
+		}
+	}
+	rate, err := m.measure(ctx, model, d, images)
+	rate.Network, rate.Engines = name, engines
+	if err == nil && m.recent != "" {
+		m.remembered = append(m.remembered, recentRate{rate, time.Now()})
+		writeJSON(m.recent, m.remembered) // else it is measured again
+	}
+	return rate, err
 }
 
 // rate finds or takes the rate of a model's network.
@@ -66,11 +106,10 @@ func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
 	m.known = slices.DeleteFunc(m.known, func(r machineRate) bool { return same(r) && r.Layers == 0 && r.Training > 0 })
 	i := slices.IndexFunc(m.known, same)
 	if i < 0 {
-		rate, err := m.measure(ctx, model, d, images)
+		rate, err := m.measured(ctx, model, d, images, name, engines)
 		if err != nil {
 			return rate, err
 		}
-		rate.Network, rate.Engines = name, engines
 		m.known, i = append(m.known, rate), len(m.known)
 		if m.keep {
 			if err := writeJSON(filepath.Join(m.Folder, ratesFile), m.known); err != nil {
