@@ -56,7 +56,8 @@ type Report struct {
 	// share of noise samples given the class of their image without noise
 	Agreement float64 `json:"agreement"`
 
-	Rate   float64 `json:"rate"` // noise samples per second, noise included
+	Rate   float64 `json:"rate"`   // noise samples per second, noise included
+	Memory int64   `json:"memory"` // bytes of noise samples that the run has at once, beside the model
 	Checks []Check `json:"checks"`
 	// the run asked for first, then others; none where accuracy is no better than guessing
 	Plans []Plan `json:"plans"`
@@ -90,6 +91,10 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		return nil, err
 	}
 	info, sample := p.info, p.images
+	memory, err := opt.Run.MemoryOf(info)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: %w", err)
+	}
 	if err := p.clean(ctx); err != nil {
 		return nil, fmt.Errorf("preflight: images as they are: %w", err)
 	}
@@ -112,7 +117,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	r := &Report{
 		Model: info.Name, Data: all.Name, ClassNames: all.Classes,
 		Images: sample.Len(), Samples: p.opt.Block, Sigma: opt.Run.Sigma,
-		Agreement: p.agreement(), Rate: p.rate, Preprocessing: preprocessing,
+		Agreement: p.agreement(), Rate: p.rate, Memory: memory, Preprocessing: preprocessing,
 	}
 	if n := p.labelled(); n > 0 {
 		clean, noisy := p.accuracies()

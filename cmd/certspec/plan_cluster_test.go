@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,6 +55,21 @@ func TestPlanOfACluster(t *testing.T) {
 	want, err := os.ReadFile(filepath.Join(folder, "merged.ledger"))
 	if err != nil {
 		t.Fatal(err)
+	}
+
+	out, err := exec.Command("certspec", "plan", "--exec", childModel("means"), "--data", "synthetic/test[count=3]", "--images", "3", "--sigma", "0.25",
+		"--n", "200", "--cluster", "slurm", "--rule", "fixed", "--task-hours", "1e-9", "--json").Output()
+	var planned struct {
+		Cluster struct {
+			Ledgers int64 `json:"most_ledger_bytes"`
+			Scores  int64 `json:"most_scores_bytes"`
+		}
+	}
+	if err := errors.Join(err, json.Unmarshal(out, &planned)); err != nil {
+		t.Fatal(err)
+	}
+	if most := planned.Cluster; most.Ledgers < int64(len(want)) || most.Ledgers > 20*int64(len(want)) || most.Scores < 3*48 || most.Scores > 3*2000 {
+		t.Errorf("%+v; the ledger has %d bytes", most, len(want))
 	}
 
 	file = filepath.Join(dir, "job.toml")

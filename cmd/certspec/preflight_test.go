@@ -26,7 +26,7 @@ func TestPreflight(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	if r.Images != 40 || r.Samples != 20 || r.CleanAccuracy == nil || *r.CleanAccuracy > 0.4 || r.Count(preflight.Failure) == 0 || len(r.Plans) != 0 {
+	if r.Images != 40 || r.Samples != 20 || r.Memory < 2*20*32*32*3 || r.Memory%(2*20*32*32*3) != 0 || r.CleanAccuracy == nil || *r.CleanAccuracy > 0.4 || r.Count(preflight.Failure) == 0 || len(r.Plans) != 0 {
 		t.Errorf("%+v", r)
 	}
 	out, _ = outputOf(t, "preflight", "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // clusterOptions say how a run is split into tasks.
@@ -36,6 +38,8 @@ type clusterJob struct {
 	Hours   float64  `json:"hours"`      // expected for each shard, on a machine as this one
 	Limit   float64  `json:"time_limit"` // in hours
 	Memory  int      `json:"memory_mb"`  // for each shard
+	Ledgers int64    `json:"most_ledger_bytes"`
+	Scores  int64    `json:"most_scores_bytes"` // with --keep-scores
 	File    string   `json:"file,omitempty"`
 	Words   []string `json:"command"` // of a shard, without its number and ledger
 	folder  string
@@ -83,6 +87,9 @@ func (o *clusterOptions) job(cmd *cobra.Command, p *Result) (*clusterJob, error)
 	j.Hours = hours / float64(j.Shards)
 	j.Limit = max(.25, math.Ceil(12*j.Hours)/4)
 	j.Memory = max(512, int(math.Ceil(1.25*float64(host.Peak()+p.Memory)/(256<<20)))*256)
+	if err := j.sizes(p, p.Plans[at]); err != nil {
+		return nil, err
+	}
 	if j.folder == "" {
 		j.folder = "parts"
 	}
@@ -100,6 +107,33 @@ func (o *clusterOptions) job(cmd *cobra.Command, p *Result) (*clusterJob, error)
 		}
 	})
 	return j, nil
+}
+
+// sizes bounds the bytes of ledgers and scores: every look is made, and counts as many classes and cells as it can.
+func (j *clusterJob) sizes(p *Result, of preflight.Plan) error {
+	o := rs.Options{Settings: p.settings}
+	if o.Rule, o.MaxSamples = of.Rule, of.MaxSamples; of.Rule == rs.Betting {
+		o.Radii = p.radii
+	}
+	plan, err := o.Plan()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	digits := func(n int) int { return len(strconv.Itoa(n)) }
+	line := func(samples int) int { // image, label, blocks, misses, class:count …
+		counts := min(p.classes, samples)
+		return 3*digits(p.Images+p.classes+samples) + 20 + counts*(2+digits(p.classes)+digits(1+samples/counts))
+	}
+	image, scores, before := line(plan.Selection())+64, 0, 0 // 64 for its claim
+	for _, l := range plan.Header().Looks {
+		image += line(l.Samples - before)
+		scores += 48 + 4*min(2*ledger.MaxScoreCells+1, l.Samples-before)
+		before = l.Samples
+	}
+	header, err := json.Marshal(plan.Header())
+	j.Ledgers = int64(p.Images)*int64(image) + int64(j.Shards)*int64(len(header)+2048)
+	j.Scores = int64(p.Images) * int64(scores)
+	return err
 }
 
 // write writes the job file.
@@ -121,7 +155,8 @@ func (j *clusterJob) write(stdout io.Writer) error {
 
 func (j *clusterJob) print(out io.Writer) {
 	cli.Fprintf(out, "\n%d tasks for %s by the rule %s, each about %.2g hours on a machine as this one (limit %.2g) in "+
-		"%d MB", j.Shards, j.Cluster, j.Rule, j.Hours, j.Limit, j.Memory)
+		"%d MB; ledgers at most %.2g GB, with --keep-scores %.2g GB more", j.Shards, j.Cluster, j.Rule, j.Hours, j.Limit,
+		j.Memory, float64(j.Ledgers)/1e9, float64(j.Scores)/1e9)
 	if j.File != "" {
 		cli.Fprintf(out, ": %s", j.File)
 	}

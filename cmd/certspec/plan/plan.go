@@ -29,6 +29,10 @@ type Result struct {
 	Omitted []string         `json:"omitted,omitempty"`
 	Cluster *clusterJob      `json:"cluster,omitempty"`
 	NewSeed uint64           `json:"new_seed,string,omitempty"` // that a run chosen from the ledger is to use
+
+	classes  int
+	settings rs.Settings
+	radii    []float64 // of the rule betting
 }
 
 // options are what the flags ask.
@@ -147,7 +151,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		p = Result{Model: info.Name, Data: list.Name}
+		p = Result{Model: info.Name, Data: list.Name, classes: info.Classes, settings: pilot.Settings, radii: o.Radii}
 		if p.Memory, err = pilot.MemoryOf(info); err != nil {
 			return cli.Usage(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -192,6 +193,7 @@ func (r *Result) print(out io.Writer) error {
 			r.Samples)
 	}
 	cli.Fprintf(w, "rate\t%.0f noise samples/s\n", r.Rate)
+	cli.Fprintf(w, "memory\t%.0f MB of noise samples at once, beside the model\n", math.Ceil(float64(r.Memory)/1e6))
 	if r.Integers != nil {
 		r.Integers.print(w)
 	}
