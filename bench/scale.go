@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,12 +23,16 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/rs/query"
 	ledgerreport "github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 func init() { extra = append(extra, scaleCommand) }
@@ -67,7 +72,16 @@ var scaleWorks = []scaleWork{
 		_, err = compare.Runs(ctx, of, of, []float64{0, .25}, resample.Options{})
 		return err
 	}},
-	{"merge shards of 10 images", []int{10, 100, 1000}, writeShards, mergeShards},
+	{"top-2 claims of images", []int{1e4, 1e5, 1e6}, writeLedger, func(ctx context.Context, dir string, _ int) error {
+		_, err := query.Ask(ctx, filepath.Join(dir, "run.ledger"), query.Question{TopK: 2})
+		return err
+	}},
+	{"verify 100 images of classes", []int{10, 100, 1000, 10000}, writeClasses, func(ctx context.Context, dir string, _ int) error {
+		_, err := rs.Verify(ctx, filepath.Join(dir, "run.ledger"))
+		return err
+	}},
+	{"bound an image of classes", []int{10, 100, 1000, 10000}, nothing, boundClasses},
+	{"merge shards of 10 images", []int{10, 100, 1000, 10000}, writeShards, mergeShards},
 	{"digest of pictures", []int{1e2, 1e3, 1e4}, writePictures, openPictures},
 	{"first picture, digest known", []int{1e2, 1e3, 1e4}, func(ctx context.Context, dir string, size int) error {
 		if err := writePictures(ctx, dir, size); err != nil {
@@ -118,6 +132,74 @@ func mergeShards(ctx context.Context, dir string, _ int) error {
 		return err
 	}
 	_, err = rs.Merge(ctx, filepath.Join(dir, "whole.ledger"), parts, false)
+	return err
+}
+
+// writeClasses writes a ledger in which every class of each of 100 images has a count.
+func writeClasses(ctx context.Context, dir string, classes int) error {
+	o := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10 * classes}, Seed: 1,
+		Ledger: filepath.Join(dir, "first.ledger")}
+	step := classifier.Step{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Thresholds: []float64{.3, .6}}
+	run, err := rs.Certify(ctx, step, tiny(1), o)
+	if err != nil {
+		return err
+	}
+	h := run.Header
+	h.Data.Images, h.Model.Classes = 100, classes
+	plan, err := rule.Of(h)
+	if err != nil {
+		return err
+	}
+	counts := make([]ledger.Count, classes)
+	for i := range counts {
+		counts[i] = ledger.Count{Class: int32(i), N: 1}
+	}
+	counts[1].N += 9 * classes
+	first := plan.Selection() / plan.Block()
+	var claims []ledger.Claim
+	return ledger.Create(filepath.Join(dir, "run.ledger"), h, func(e *ledger.Encoder) error {
+		for i := range h.Data.Images {
+			looks := []ledger.Look{{Image: i, Label: -1, To: first, Counts: []ledger.Count{{Class: 1, N: plan.Selection()}}},
+				{Image: i, Label: -1, From: first, To: first + 10*classes/plan.Block(), Counts: counts}}
+			out, err := plan.Judge(looks)
+			if err != nil {
+				return err
+			}
+			claims = append(claims, out.Claim(i))
+			for _, l := range looks {
+				e.Look(l)
+			}
+		}
+		return e.Finish(ledger.Claims{Images: claims})
+	})
+}
+
+// boundClasses bounds the confidence of a small random network around an image.
+func boundClasses(ctx context.Context, _ string, classes int) error {
+	const in, hidden = 64, 64
+	random := rand.New(rand.NewPCG(1, 2))
+	weights := func(n int, scale float64) []float64 {
+		w := make([]float64, n)
+		for i := range w {
+			w[i] = scale * random.NormFloat64()
+		}
+		return w
+	}
+	b := feedforward.NewBuilder(in)
+	h := b.ReLU(b.Dense(0, hidden, weights(in*hidden, .2), weights(hidden, .2)))
+	n, err := b.Network(b.Dense(h, classes, weights(hidden*classes, .05), weights(classes, .5)))
+	if err != nil {
+		return err
+	}
+	x := make([]float64, in)
+	for i := range x {
+		x[i] = random.Float64()
+	}
+	ball, err := feedforward.Ball(x, .01, feedforward.Rigorous)
+	if err != nil {
+		return err
+	}
+	_, err = n.Confidence(ctx, x, ball, feedforward.CROWN, feedforward.Rigorous)
 	return err
 }
 
