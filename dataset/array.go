@@ -14,8 +14,12 @@ func ReadArray(ctx context.Context, path string) (*Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(r.labels)), Labels: r.labels, Pixels: r.pixels,
-		License: "unknown"}
+	im := &Images{Name: path, IDs: everything(len(r.labels)), Labels: r.labels, License: "unknown"}
+	b, err := r.images(ctx, im.IDs)
+	if err != nil {
+		return nil, err
+	}
+	im.Shape, im.Pixels = b.shape, b.pixels
 	im.Digest = im.ContentDigest()
 	return im, nil
 }

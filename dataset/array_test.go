@@ -100,3 +100,24 @@ func TestChanged(t *testing.T) {
 		t.Errorf("a change that loses images: %v", err)
 	}
 }
+
+// An array that is read by range where it is large is whole where all of it is asked for.
+func TestReadLargeArray(t *testing.T) {
+	values := make([]byte, 12*4*5*3)
+	for i := range values {
+		values[i] = byte(i)
+	}
+	path := writeFile(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), t.TempDir(), "set.npy")
+	want, err := ReadArray(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large(t)
+	got, err := ReadArray(t.Context(), path)
+	if err != nil || !bytes.Equal(got.Pixels, values) || got.Digest != want.Digest || got.Shape != want.Shape {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	if any, err := ReadAnyArray(t.Context(), path); err != nil || !bytes.Equal(any.Bytes, values) {
+		t.Errorf("%+v, %v", any, err)
+	}
+}

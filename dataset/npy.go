@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/pixel"
 )
@@ -211,14 +213,17 @@ func decodeLabels(ctx context.Context, file *npyFile) ([]int, error) {
 	if len(file.dims) != 1 {
 		return nil, fmt.Errorf("array of shape %v; expected one dimension of labels", file.dims)
 	}
-	data, err := io.ReadAll(contextReader{ctx, io.NewSectionReader(file, file.offset, maxBytes)})
-	if err != nil {
-		return nil, err
+	if err := host.Room(8 * int64(file.dims[0])); err != nil {
+		return nil, fmt.Errorf("%d labels: %w", file.dims[0], err)
 	}
 	labels := make([]int, file.dims[0])
-	width := len(data) / len(labels)
+	width := int(itemSizes[file.dtype])
+	item, in := make([]byte, width), bufio.NewReader(contextReader{ctx, io.NewSectionReader(file, file.offset,
+		int64(width*len(labels)))})
 	for i := range labels {
-		item := data[i*width : (i+1)*width]
+		if _, err := io.ReadFull(in, item); err != nil {
+			return nil, err
+		}
 		var value int64
 		switch width {
 		case 1:

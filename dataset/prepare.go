@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/internal/picture"
 	"github.com/certspec/certspec/pixel"
 )
@@ -359,6 +360,9 @@ func appendImage(to, values []uint8, expand bool) []uint8 {
 func checkRoom(images int, shape pixel.Shape) error {
 	if int64(shape.Len()) > maxBytes/int64(images) {
 		return fmt.Errorf("%d images of %v do not fit into %d bytes", images, shape, int64(maxBytes))
+	}
+	if err := host.Room(int64(images) * int64(shape.Len())); err != nil {
+		return fmt.Errorf("%d images of %v: %w", images, shape, err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -59,6 +60,9 @@ func readReal(r io.Reader, dtype string, shape pixel.Shape, n int) ([]float32, e
 	default:
 		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" (float32) or \"<f8\" (float64)",
 			dtype)
+	}
+	if err := host.Room(4 * int64(n) * int64(shape.Len())); err != nil {
+		return nil, fmt.Errorf("%d images of %v: %w", n, shape, err)
 	}
 	width := int(itemSizes[dtype])
 	values, image := make([]float32, 0, n*shape.Len()), make([]byte, shape.Len()*width)
