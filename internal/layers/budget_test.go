@@ -17,7 +17,7 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     134_040,
+	"Go lines without tests":     134_160,
 	"Go lines above 120 columns": 3,
 	"public names":               1_107,
 	"words of README.md":         450,
@@ -25,7 +25,7 @@ var budget = map[string]int{
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    900,
 	"words of docs/results.md":   2_783,
-	"words of the pages in docs": 25_310,
+	"words of the pages in docs": 25_370,
 }
 
 func TestBudget(t *testing.T) {
