@@ -1,6 +1,7 @@
 package nb_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"go/parser"
@@ -81,7 +82,7 @@ func TestGallery(t *testing.T) {
 		} else if kind == ".svg" && !strings.Contains(string(stored), caption[:min(len(caption), 60)]) {
 			t.Errorf("%s: the picture is of another figure", name)
 		}
-		fmt.Fprintf(&page, "## %s\n\n%s\n\n```go\n%s```\n\n![%s](%s)\n\n", name, says, code, caption, file)
+		fmt.Fprintf(&page, "## %s\n\n%s\n\n```go\n%s```\n\n![%s](%s)\n\n", name, says, code, cmp.Or(caption, says), file)
 		help := nb.Shown(func() { nb.Help(name) })
 		if text, _ := help[0][protocol.MIMETextMarkdown].(string); !strings.Contains(text, code) {
 			t.Errorf("nb.Help(%q) shows %q", name, text)
