@@ -74,41 +74,6 @@ const (
 	steep
 )
 
-func (l *activation) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
-	constant []float64, a Arithmetic) {
-	l.relaxWith(adaptive, in[0], out, rows, g, gin[0], constant, a)
-}
-
-// relaxWith takes, for a positive coefficient, the line above, and for a negative one the line below.
-func (l *activation) relaxWith(slope lowerSlope, in, out Box, rows int, g, gin, constant []float64, a Arithmetic) {
-	n := len(in.Lower)
-	for i := range n {
-		lo, hi := in.Lower[i], in.Upper[i]
-		upper, lower := segment{0, out.Upper[i]}, segment{0, out.Lower[i]}
-		e := 0.0
-		if l.chord != nil && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
-			upper, lower = l.chord(lo, hi, slope)
-			if a != Plain {
-				m := max(math.Abs(lo), math.Abs(hi))
-				e = l.err(m) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+(math.Abs(upper.slope)+
-					math.Abs(lower.slope))*m)
-			}
-		}
-		for k := range rows {
-			v := g[k*n+i]
-			if v == 0 {
-				continue
-			}
-			s := upper
-			if v < 0 {
-				s = lower
-			}
-			gin[k*n+i] += v * s.slope
-			constant[k] += v*s.offset + math.Abs(v)*e
-		}
-	}
-}
-
 func zero(float64) float64 { return 0 }
 
 // relu is max(x, 0). Between l < 0 < u it lies under the chord from (l, 0) to (u, u); the line below has slope 1 where

@@ -51,12 +51,11 @@ func (l *arrange) interval(ctx context.Context, in []Box, out Box, a Arithmetic)
 	l.move(in[0].Upper, out.Upper)
 }
 
-func (l *arrange) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
-	constant []float64, a Arithmetic) {
-	n, m := len(out.Lower), len(in[0].Lower)
+func (l *arrange) merge(ctx context.Context, in, out Box, rows int, g, gin, constant []float64, a Arithmetic) {
+	n, m := len(out.Lower), len(in.Lower)
 	for k := range rows {
 		row := g[k*n : (k+1)*n]
-		l.back(row, gin[0][k*m:(k+1)*m], func(o int) {
+		l.back(row, gin[k*m:(k+1)*m], func(o int) {
 			if v := row[o]; v != 0 {
 				constant[k] += v * l.constant
 			}
@@ -117,21 +116,6 @@ func (l *sum) slack(in []Box, a Arithmetic) []float64 {
 	return slack
 }
 
-func (l *sum) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
-	constant []float64, a Arithmetic) {
-	slack := l.slack(in, a)
-	n := len(slack)
-	for k := range rows {
-		row := g[k*n : (k+1)*n]
-		for j := range in {
-			for i, v := range row {
-				gin[j][k*n+i] += l.sign[j] * v
-			}
-		}
-		constant[k] += offset(row, bias{}, slack)
-	}
-}
-
 // concat joins inputs along an axis: blocks times, it takes sizes[j] values of each input j, one after the other.
 type concat struct {
 	blocks int
@@ -168,16 +152,4 @@ func (l *concat) interval(ctx context.Context, in []Box, out Box, a Arithmetic) 
 		copy(out.Lower[to:to+size], in[j].Lower[from:])
 		copy(out.Upper[to:to+size], in[j].Upper[from:])
 	})
-}
-
-func (l *concat) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
-	constant []float64, a Arithmetic) {
-	n := len(out.Lower)
-	row := make([][]float64, len(in))
-	for k := range rows {
-		for j, b := range in {
-			row[j] = gin[j][k*len(b.Lower) : (k+1)*len(b.Lower)]
-		}
-		l.back(g[k*n:(k+1)*n], row)
-	}
 }

@@ -141,7 +141,7 @@ func (n *Network) intervals(ctx context.Context, input Set, a Arithmetic) (*regi
 	if err != nil {
 		return nil, a, err
 	}
-	r := &region{make([]Box, len(n.nodes)), make([]*line, len(n.nodes)), make([]reach, len(n.nodes))}
+	r := newRegion(len(n.nodes))
 	if r.boxes[0], r.lines[0], err = input.region(n, a); err != nil {
 		return nil, a, err
 	}
@@ -173,7 +173,11 @@ func (n *Network) enclose(ctx context.Context, r *region, at int, lines bool, a 
 		out = l.box(a)
 	} else {
 		out = newBox(nd.shape.Size())
-		nd.layer.interval(ctx, pick(r.boxes, nd.in), out, a)
+		if affine, ok := nd.layer.(affine); ok {
+			r.slacks[at] = affine.enclose(ctx, r.boxes[nd.in[0]], out, a)
+		} else {
+			nd.layer.interval(ctx, pick(r.boxes, nd.in), out, a)
+		}
 		for i := range out.Lower {
 			out.Lower[i], out.Upper[i] = out.Lower[i]-faint, out.Upper[i]+faint
 		}

@@ -57,7 +57,7 @@ func (n *Network) Compare(ctx context.Context, input Box, found map[string][]flo
 			names[at] = append(names[at], name)
 		}
 	}
-	r := &region{make([]Box, len(n.nodes)), make([]*line, len(n.nodes)), make([]reach, len(n.nodes))}
+	r := newRegion(len(n.nodes))
 	r.boxes[0] = input
 	r.reach[0].direct = input.magnitude()
 	for i := range n.nodes {

@@ -2,6 +2,7 @@ package feedforward
 
 import (
 	"context"
+	"math"
 	"sync"
 )
 
@@ -21,6 +22,8 @@ type convolution struct {
 	sparse           bool      // nearly all weights are zero
 
 	forward, absolute, backward packing
+	single                      tiled[float32]
+	spreads                     [2]tiled[float64] // of W and |W|
 }
 
 func newConvolution(in Shape, o ConvOptions, outC int, w, b []float64) *convolution {
@@ -122,6 +125,54 @@ func (c *convolution) apply(ctx context.Context, x, y []float64, abs bool) {
 				productTiles(out, to-from, patch, c.pack(&c.forward)[g], b, sums)
 			}
 			patches.Put(columns)
+		}
+	}
+}
+
+// spread multiplies tiles of six channels and four times eight outputs.
+func (c *convolution) spread(ctx context.Context, in, out [3][]float64) {
+	area, patch, channels, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
+	padded := (channels + tileChannels - 1) / tileChannels * tileChannels
+	var weights [2][]float64
+	for abs := range weights {
+		weights[abs] = c.spreads[abs].tiles(c.Groups*padded, patch, func(v, p int) float64 {
+			if v%padded >= channels {
+				return 0
+			}
+			w := c.w[(v/padded*channels+v%padded)*patch+p]
+			if abs == 1 {
+				return math.Abs(w)
+			}
+			return w
+		})
+	}
+	const together = tilePlaces * Lanes
+	columns := make([]lane, tilePlaces*patch)
+	var sums [tileSums]lane
+	taps := []tap{{x: [tilePlaces]int{0, patch, 2 * patch, 3 * patch}}}
+	for group := range c.Groups {
+		for from := 0; from < area && ctx.Err() == nil; from += together {
+			to := min(from+together, area)
+			for which, x := range in {
+				clear(columns)
+				c.spans(group, from, to, func(s span) {
+					for i := range s.count {
+						columns[(s.out+i)/Lanes*patch+s.row][(s.out+i)%Lanes] = x[s.in+i*step]
+					}
+				})
+				w := weights[min(which, 1)][group*padded*patch:]
+				for i := 0; i < channels; i += tileChannels {
+					n := min(tileChannels, channels-i)
+					clear(sums[:])
+					tileSums64(&sums, columns, w[i*patch:], taps, patch)
+					for ch := range n {
+						y := out[which][(group*channels+i+ch)*area:][from:to]
+						for o := range y {
+							y[o] += sums[ch*tilePlaces+o/Lanes][o%Lanes]
+						}
+					}
+				}
+			}
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (n *Network) blocks(rows int, f func(from, to int) error) error {
 	if n.Outputs() > mostDense {
 		values /= 8 // rows of that many outputs are there several times
 	}
-	step := max(1, min(values/widest, blockProducts/products))
+	step := max(1, min(values/widest, mostRows, blockProducts/products))
 	for from := 0; from < rows; from += step {
 		if err := f(from, min(from+step, rows)); err != nil {
 			return err
@@ -125,7 +125,10 @@ func (n *Network) blocks(rows int, f func(from, to int) error) error {
 
 var blockValues = 1 << 23 // a test makes it small
 
-const blockProducts = 1 << 30
+const (
+	blockProducts = 1 << 34
+	mostRows      = 6 * width
+)
 
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
 func (n *Network) tighten(ctx context.Context, r *region, a Arithmetic) error {
@@ -191,65 +194,24 @@ func (n *Network) merged(ctx context.Context, r *region, rows, offsets []float64
 func (n *Network) tail(ctx context.Context, r *region, rows, constant []float64, a Arithmetic) (at int, _ []float64) {
 	boxes := r.boxes
 	at = n.output
-	for n.nodes[at].mergeable() {
+	for {
+		l, ok := n.nodes[at].layer.(merging)
+		if !ok {
+			return at, rows
+		}
 		if a != Plain {
 			r.rounding(at, rows, constant)
 		}
 		in := n.nodes[at].in
 		g := make([]float64, len(constant)*len(boxes[in[0]].Lower))
-		n.nodes[at].layer.relax(ctx, pick(boxes, in), boxes[at], len(constant), rows, [][]float64{g}, constant, a)
+		l.merge(ctx, boxes[in[0]], boxes[at], len(constant), rows, g, constant, a)
 		at, rows = in[0], g
 	}
-	return at, rows
 }
 
-// mergeable says whether a layer is affine with one input.
-func (nd node) mergeable() bool {
-	switch nd.layer.(type) {
-	case affine, *arrange:
-		return true
-	}
-	return false
-}
-
-// crown walks back from linear functions of a node's output to the input.
-func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope,
-	a Arithmetic) ([]float64, error) {
-	boxes := r.boxes
-	k := len(offsets)
-	constant := make([]float64, k)
-	copy(constant, offsets)
-	g := make([][]float64, from+1)
-	g[from] = rows
-	for i := from; i > 0; i-- {
-		if g[i] == nil {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if a != Plain {
-			r.rounding(i, g[i], constant)
-		}
-		nd := n.nodes[i]
-		gin := make([][]float64, len(nd.in))
-		for j, in := range nd.in {
-			if g[in] == nil {
-				g[in] = make([]float64, k*n.nodes[in].shape.Size())
-			}
-			gin[j] = g[in]
-		}
-		if l, ok := nd.layer.(*activation); ok {
-			l.relaxWith(slope, boxes[nd.in[0]], boxes[i], k, g[i], gin[0], constant, a)
-		} else {
-			nd.layer.relax(ctx, pick(boxes, nd.in), boxes[i], k, g[i], gin, constant, a)
-		}
-		g[i] = nil
-	}
-	if g[0] == nil { // the outputs do not depend on the input
-		g[0] = make([]float64, k*len(boxes[0].Lower))
-	}
-	return r.concretise(0, offsets, g[0], constant, a), ctx.Err()
+// merging are the affine layers with one input. merge takes rows back in float64.
+type merging interface {
+	merge(ctx context.Context, in, out Box, rows int, g, gin, constant []float64, a Arithmetic)
 }
 
 // rounding adds to each constant what the sums that made its row of g on a node's values may be off by, and what the
@@ -257,10 +219,20 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 func (r *region) rounding(at int, g, constant []float64) {
 	b, faint := r.boxes[at], r.reach[at].faint()
 	size := len(b.Lower)
+	off, finite := make([]float64, size), true
+	for i := range off {
+		off[i] = host*b.largest(i) + faint
+		finite = finite && off[i]-off[i] == 0
+	}
 	for k := range constant {
-		for i, v := range g[k*size : (k+1)*size] {
+		row := g[k*size : (k+1)*size]
+		if finite {
+			constant[k] += products(row, [3][]float64{off, off, off})[1]
+			continue
+		}
+		for i, v := range row {
 			if v != 0 {
-				constant[k] += math.Abs(v) * (host*max(math.Abs(b.Lower[i]), math.Abs(b.Upper[i])) + faint)
+				constant[k] += math.Abs(v) * off[i]
 			}
 		}
 	}

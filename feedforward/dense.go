@@ -9,10 +9,11 @@ import (
 type dense struct {
 	in, out    int
 	w, wAbs, b []float64
+	single     tiled[float32]
 }
 
 func newDense(in, out int, w, b []float64) *dense {
-	return &dense{in, out, w, absolute(w), b}
+	return &dense{in: in, out: out, w: w, wAbs: absolute(w), b: b}
 }
 
 func absolute(w []float64) []float64 {
@@ -47,6 +48,17 @@ func (d *dense) apply(ctx context.Context, x, y []float64, abs bool) {
 			s += float64(v * x[i])
 		}
 		y[o] = s
+	}
+}
+
+func (d *dense) spread(ctx context.Context, in, out [3][]float64) {
+	for o := range d.out {
+		for which, v := range products(d.w[o*d.in:(o+1)*d.in], in) {
+			out[which][o] += v
+		}
+		if o%64 == 0 && ctx.Err() != nil {
+			return
+		}
 	}
 }
 

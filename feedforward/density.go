@@ -40,23 +40,20 @@ func (square) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	}
 }
 
-func (square) relax(ctx context.Context, _ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64,
-	_ Arithmetic) {
-	atEnds(out, rows, g, constant)
-}
+func (square) walk(s step, at int) { s.atEnds() }
 
 // atEnds adds, for each row of coefficients, the end of the box that is largest.
-func atEnds(out Box, rows int, g, constant []float64) {
-	n := len(out.Lower)
-	for k := range rows {
-		for i, v := range g[k*n : (k+1)*n] {
-			switch {
-			case v > 0:
-				constant[k] += v * out.Upper[i]
-			case v < 0:
-				constant[k] += v * out.Lower[i]
-			}
+func (s step) atEnds() {
+	lines := make([]bend, len(s.out.Lower))
+	for i, lo := range s.out.Lower {
+		hi, off := s.out.Upper[i], 0.0
+		if s.a != Plain {
+			off = host * s.out.largest(i)
 		}
+		lines[i].over, lines[i].under = hi+off, lo-off
+	}
+	for b := range s.blocks {
+		addSums(&s.sums[b], s.block(b), lines)
 	}
 }
 
@@ -98,7 +95,4 @@ func (logSumExpAll) interval(ctx context.Context, in []Box, out Box, a Arithmeti
 	out.Lower[0], out.Upper[0] = logSum(l)-e, logSum(u)+e
 }
 
-func (logSumExpAll) relax(ctx context.Context, _ []Box, out Box, rows int, g []float64, _ [][]float64,
-	constant []float64, _ Arithmetic) {
-	atEnds(out, rows, g, constant)
-}
+func (logSumExpAll) walk(s step, at int) { s.atEnds() }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Shape is the shape of a tensor without its batch dimension.
@@ -42,6 +43,10 @@ type Network struct {
 	compared string // with which runtime
 
 	workspaces workspaces
+
+	once     sync.Once // for what walks back need
+	added    []int
+	lossless bool
 }
 
 // node is a layer with the nodes that it reads.
@@ -65,13 +70,11 @@ type layer interface {
 	// the derivative there.
 	backward(in [][]float64, out, g []float64, gin [][]float64)
 	// interval writes bounds on the outputs over boxes of inputs. Where ctx ends, it may leave them unfinished; so may
-	// relax.
+	// walk.
 	interval(ctx context.Context, in []Box, out Box, a Arithmetic)
-	// relax replaces rows of linear functions of the output by rows that are nowhere smaller over
-	// the boxes, of the inputs: it adds to each of gin, rows × size of the input, and to constant,
-	// a value a row.
-	relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64,
-		a Arithmetic)
+	// walk takes rows of linear functions of the output back: it adds to the rows on the inputs, and to the
+	// constants, so that they are nowhere smaller over the boxes.
+	walk(s step, at int)
 }
 
 // InputShape is the shape of one input.

@@ -9,8 +9,13 @@ import (
 type linear interface {
 	// apply adds Wx to y; with abs, |W|x. Where ctx ends, the result is unfinished.
 	apply(ctx context.Context, x, y []float64, abs bool)
+	// spread adds W·in_0 to out_0, and |W|·in to the others; products of a sum may be fused and in any order.
+	spread(ctx context.Context, in, out [3][]float64)
 	// transpose adds, for each of rows, Wᵀg to gin.
 	transpose(ctx context.Context, rows int, g, gin []float64)
+	// rowsBack is transpose of the rows of a walk; back is how many terms its sums have.
+	rowsBack(s step)
+	back() int
 	bias() bias
 	// terms is the largest number of products in one output.
 	terms() int
@@ -74,20 +79,47 @@ func (l affine) backward(in [][]float64, out, g []float64, gin [][]float64) {
 //
 // where the terms behind r bound what float32 arithmetic, and our own, may be off by.
 func (l affine) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
+	l.enclose(ctx, in[0], out, a)
+}
+
+// enclose is interval, and gives the slack of the outputs with it.
+func (l affine) enclose(ctx context.Context, in, out Box, a Arithmetic) (slack []float64) {
 	nIn, nOut := l.sizes()
 	c, r, m := make([]float64, nIn), make([]float64, nIn), make([]float64, nIn)
-	in[0].centre(c, r, m, a)
+	in.centre(c, r, m, a)
 	gamma := a.gamma(l.terms())
-	if a != Plain {
-		for i := range r {
-			r[i] += gamma*m[i] + tiny
+	for i := range r {
+		if m[i] = gamma*m[i] + tiny; a == Plain {
+			m[i] = 0
 		}
+		r[i] += m[i]
 	}
-	centre, radius := make([]float64, nOut), make([]float64, nOut)
+	centre, radius, slack := make([]float64, nOut), make([]float64, nOut), make([]float64, nOut)
 	l.start(centre)
-	l.apply(ctx, c, centre, false)
-	l.apply(ctx, r, radius, true)
+	l.spread(ctx, [3][]float64{c, r, m}, [3][]float64{centre, radius, slack})
 	l.finish(centre, radius, out, a)
+	l.rounded(slack, a)
+	return slack
+}
+
+// rounded adds the errors of the bias to a slack.
+func (l affine) rounded(slack []float64, a Arithmetic) {
+	if a == Plain {
+		clear(slack)
+		return
+	}
+	b, lost := l.bias(), a.lose(l.terms())
+	added := a.gamma(b.terms)
+	for i := range slack {
+		slack[i] = (slack[i] + added*b.size(i) + lost) * (1 + 4*host)
+	}
+}
+
+// spreadByApply is spread of a layer with few products.
+func spreadByApply(ctx context.Context, l linear, in, out [3][]float64) {
+	for i := range in {
+		l.apply(ctx, in[i], out[i], i > 0)
+	}
 }
 
 // finish adds the errors of the bias and writes the ends.
@@ -116,19 +148,14 @@ func (l affine) slack(ctx context.Context, in Box, a Arithmetic) []float64 {
 		m[i] = gamma*max(math.Abs(lo), math.Abs(in.Upper[i])) + tiny
 	}
 	l.apply(ctx, m, slack, true)
-	b, lost := l.bias(), a.lose(l.terms())
-	added := a.gamma(b.terms)
-	for i := range slack {
-		slack[i] = (slack[i] + added*b.size(i) + lost) * (1 + 4*host)
-	}
+	l.rounded(slack, a)
 	return slack
 }
 
-func (l affine) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
-	constant []float64, a Arithmetic) {
-	l.transpose(ctx, rows, g, gin[0])
+func (l affine) merge(ctx context.Context, in, out Box, rows int, g, gin, constant []float64, a Arithmetic) {
+	l.transpose(ctx, rows, g, gin)
 	b := l.bias()
-	slack := l.slack(ctx, in[0], a)
+	slack := l.slack(ctx, in, a)
 	_, n := l.sizes()
 	for k := range rows {
 		constant[k] += offset(g[k*n:(k+1)*n], b, slack)

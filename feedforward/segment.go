@@ -96,11 +96,17 @@ type region struct {
 	boxes []Box
 	lines []*line // nil for a node that is not affine on a segment
 	reach []reach
+	// slacks are those of affine layers that were asked for
+	slacks [][]float64
+}
+
+func newRegion(nodes int) *region {
+	return &region{make([]Box, nodes), make([]*line, nodes), make([]reach, nodes), make([][]float64, nodes)}
 }
 
 // clone is a region whose boxes may be changed.
 func (r *region) clone() *region {
-	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach)}
+	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach), slices.Clone(r.slacks)}
 	for i, b := range r.boxes {
 		c.boxes[i] = Box{slices.Clone(b.Lower), slices.Clone(b.Upper)}
 	}
@@ -121,10 +127,21 @@ func (r *region) concretise(at int, offsets, g, constant []float64, a Arithmetic
 	b, l := r.boxes[at], r.lines[at]
 	size := len(b.Lower)
 	out := make([]float64, len(offsets))
+	ends, finite := [3][]float64{make([]float64, size), make([]float64, size), make([]float64, size)}, l == nil
+	b.centre(ends[0], ends[1], ends[2], a)
+	for _, m := range ends[2] {
+		finite = finite && !math.IsInf(m, 0)
+	}
 	for k := range out {
 		sum, magnitude := constant[k], math.Abs(constant[k])+math.Abs(offsets[k])
 		along, off := 0.0, 0.0
-		for i, v := range g[k*size : (k+1)*size] {
+		row := g[k*size : (k+1)*size]
+		if finite {
+			p := products(row, ends)
+			sum, magnitude = sum+p[0]+p[1], magnitude+p[2]
+			row = nil
+		}
+		for i, v := range row {
 			switch {
 			case v == 0:
 				continue

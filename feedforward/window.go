@@ -3,7 +3,6 @@ package feedforward
 import (
 	"context"
 	"fmt"
-	"slices"
 )
 
 // windows are those of a pooling layer: which inputs an output is made of. An output's rows and columns are known
@@ -201,27 +200,5 @@ func (l *maximum) interval(ctx context.Context, in []Box, out Box, a Arithmetic)
 	l.each(func(o int, members []int) {
 		out.Lower[o] = in[0].Lower[l.first(in[0].Lower, members)]
 		out.Upper[o] = in[0].Upper[l.first(in[0].Upper, members)]
-	})
-}
-
-// relax: the maximum is at least each of its inputs, and equals the one whose lower bound no other's upper bound
-// exceeds; else it is at most the largest upper bound.
-func (l *maximum) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
-	constant []float64, a Arithmetic) {
-	n, m := l.size(), len(in[0].Lower)
-	l.each(func(o int, members []int) {
-		best := l.first(in[0].Lower, members)
-		wins := !slices.ContainsFunc(members, func(i int) bool {
-			return i != best &&
-				in[0].Upper[i] > in[0].Lower[best]
-		})
-		for k := range rows {
-			switch v := g[k*n+o]; {
-			case v < 0 || v > 0 && wins:
-				gin[0][k*m+best] += v
-			case v > 0:
-				constant[k] += v * out.Upper[o]
-			}
-		}
 	})
 }

@@ -1,0 +1,597 @@
+package feedforward
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+)
+
+// walk takes rows of coefficients back through a network in float32, sixteen side by side, in several blocks: row k is
+// lane k mod 16 of block k/16, and value i of a node has in block b the place b·size + i.
+//
+// A sum of N terms in float32 is off by at most γ_N times the sum of their magnitudes (Higham 2002, lemma 3.1). So
+// the coefficient of a value of magnitude m is off by γ_N·Σ|g||w|, and the bound by that times m; summed over the
+// values of a layer, this is γ_N·|g|·|W|m: what rounding in the network itself costs, with another factor.
+type walk struct {
+	ctx    context.Context
+	n      *Network
+	r      *region
+	a      Arithmetic
+	slope  lowerSlope
+	blocks int
+	sums   [][width]float64 // what the constants gain, by block
+}
+
+// step is a layer on the way back.
+type step struct {
+	*walk
+	node
+	out   Box
+	g     []rowLane
+	gin   [][]rowLane
+	fresh []bool    // inputs whose rows nothing was added to yet: what they hold is arbitrary
+	off   []float64 // for each input, what its coefficients are off by, relative to the magnitudes of their terms
+}
+
+// off32 is γ of n terms, with the rounding of a weight and of a row to float32.
+func (a Arithmetic) off32(n int) float64 {
+	if a == Plain {
+		return 0
+	}
+	m := float64(n+3) * single
+	return m/(1-m) + host
+}
+
+// lossless is whether weights in float32 are off by their roundoff at most.
+func lossless(values []float64) bool {
+	for _, v := range values {
+		if math.Abs(v-float64(float32(v))) > math.Abs(v)*single {
+			return false
+		}
+	}
+	return true
+}
+
+// added is how many terms the coefficient of a value of each node is a sum of, and whether all weights keep their
+// digits in float32; computed once.
+func (n *Network) addedTerms() ([]int, bool) {
+	n.once.Do(func() {
+		n.added, n.lossless = make([]int, len(n.nodes)), true
+		for _, nd := range n.nodes[1:] {
+			terms := 1
+			switch l := nd.layer.(type) {
+			case affine:
+				terms = l.back()
+				for _, p := range nd.parameters {
+					n.lossless = n.lossless && lossless(p.values)
+				}
+				if s, ok := l.linear.(*scale); ok {
+					n.lossless = n.lossless && lossless(s.s)
+				}
+			case *maximum:
+				terms = l.places
+			case *arrange:
+				terms = l.most(n.nodes[nd.in[0]].shape.Size())
+			}
+			for _, in := range nd.in {
+				n.added[in] += terms
+			}
+		}
+	})
+	return n.added, n.lossless
+}
+
+// lost bounds what coefficients that are too small for float32 may change of a bound on a node.
+func (w *walk) lost(from int) float64 {
+	added, lossless := w.n.addedTerms()
+	if w.a == Plain {
+		return 0
+	}
+	if !lossless {
+		return math.Inf(1)
+	}
+	lost := 0.0
+	for i, b := range w.r.boxes[:from+1] {
+		for j, lo := range b.Lower {
+			lost += float64(added[i]+4) * 0x1p-149 * max(-lo, b.Upper[j])
+		}
+	}
+	return lost * (1 + 4*host)
+}
+
+var lanePool sync.Pool
+
+// overwrites is whether the layer needs no zeros to add to.
+func (s step) overwrites() bool {
+	switch l := s.layer.(type) {
+	case affine:
+		switch l.linear.(type) {
+		case *dense, *convolution:
+			return true
+		}
+	case *activation:
+		return true
+	}
+	return false
+}
+
+// take is memory for the rows on so many values.
+func (w *walk) take(size int, zero bool) []rowLane {
+	size *= w.blocks
+	if p, ok := lanePool.Get().(*[]rowLane); ok && cap(*p) >= size {
+		if zero {
+			clear((*p)[:size])
+		}
+		return (*p)[:size]
+	}
+	return make([]rowLane, size)
+}
+
+func (w *walk) give(g []rowLane) { lanePool.Put(&g) }
+
+// crown walks back from linear functions of a node's output to the input.
+func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope,
+	a Arithmetic) ([]float64, error) {
+	k := len(offsets)
+	w := &walk{ctx, n, r, a, slope, (k + width - 1) / width, nil}
+	w.sums = make([][width]float64, w.blocks)
+	added, _ := n.addedTerms()
+	g := make([][]rowLane, from+1)
+	lost := w.lost(from)
+	size := n.nodes[from].shape.Size()
+	g[from] = w.take(size, true)
+	for i := range k {
+		to, sum := g[from][i/width*size:], lost
+		for j, v := range rows[i*size : (i+1)*size] {
+			if v == 0 {
+				continue
+			}
+			single := float32(v)
+			to[j][i%width] = single
+			if lost := math.Abs(v - float64(single)); lost != 0 && a != Plain {
+				sum += 2 * lost * max(-r.boxes[from].Lower[j], r.boxes[from].Upper[j])
+			}
+		}
+		w.sums[i/width][i%width] = offsets[i] + sum
+	}
+	for i := from; i > 0; i-- {
+		if g[i] == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s := step{walk: w, node: n.nodes[i], out: r.boxes[i], g: g[i]}
+		for _, in := range s.in {
+			s.fresh = append(s.fresh, g[in] == nil)
+			if g[in] == nil {
+				g[in] = w.take(n.nodes[in].shape.Size(), !s.overwrites())
+			}
+			s.gin, s.off = append(s.gin, g[in]), append(s.off, a.off32(added[in]))
+		}
+		s.layer.walk(s, i)
+		w.give(g[i])
+	}
+	return w.finish(g[0], offsets), ctx.Err()
+}
+
+// finish is what bounds of rows on the input are; no rows: the outputs do not depend on it.
+func (w *walk) finish(g []rowLane, offsets []float64) []float64 {
+	if g != nil {
+		defer w.give(g)
+	}
+	box, size, bounds := w.r.boxes[0], len(w.r.boxes[0].Lower), make([]float64, len(offsets))
+	constant := func(i int) *float64 { return &w.sums[i/width][i%width] }
+	if w.r.lines[0] != nil {
+		rows := make([]float64, len(offsets)*size)
+		for i := range bounds {
+			bounds[i] = *constant(i)
+			for j := 0; j < size && g != nil; j++ {
+				rows[i*size+j] = float64(g[i/width*size+j][i%width])
+			}
+		}
+		return w.r.concretise(0, offsets, rows, bounds, w.a)
+	}
+	before := slices.Clone(w.sums)
+	if g != nil {
+		step{walk: w, out: box, g: g}.atEnds()
+	}
+	for i := range bounds {
+		bounds[i] = *constant(i)
+		if w.a != Plain {
+			bounds[i] += host * (math.Abs(before[i/width][i%width]) + math.Abs(offsets[i]))
+		}
+		if math.IsNaN(bounds[i]) {
+			bounds[i] = math.Inf(1)
+		}
+	}
+	return bounds
+}
+
+// block gives the rows of a block.
+func (s step) block(b int) []rowLane { return s.g[b*len(s.out.Lower):][:len(s.out.Lower)] }
+
+func (s step) into(in, b int) []rowLane {
+	size := len(s.gin[in]) / s.blocks
+	return s.gin[in][b*size:][:size]
+}
+
+// constants adds |v|·slack_i + v·b_i to the constants, and what values lose that are subnormal.
+func (s step) constants(at int, b bias, slack func(i int) float64) {
+	lines, faint := make([]bend, len(s.out.Lower)), s.r.reach[at].faint()
+	if s.a == Plain {
+		faint = 0
+	}
+	for i := range lines {
+		off, moved := slack(i)+faint, 0.0
+		if b.b != nil {
+			moved = b.b[i/b.times]
+		}
+		lines[i].over, lines[i].under = moved+off, moved-off
+	}
+	for b := range s.blocks {
+		addSums(&s.sums[b], s.block(b), lines)
+	}
+}
+
+// magnitude of value i.
+func (b Box) largest(i int) float64 { return max(-b.Lower[i], b.Upper[i]) }
+
+func (l affine) walk(s step, at int) {
+	slack := s.r.slack(s.ctx, l, s.in[0], at, s.a)
+	more := 1.0
+	if s.a != Plain {
+		more += s.off[0] / s.a.gamma(l.terms())
+	}
+	s.constants(at, l.bias(), func(i int) float64 { return slack[i] * more })
+	l.rowsBack(s)
+}
+
+// slack is that of an affine layer, computed once: wider boxes have no less.
+func (r *region) slack(ctx context.Context, l affine, in, at int, a Arithmetic) []float64 {
+	if r.slacks[at] == nil {
+		r.slacks[at] = l.slack(ctx, r.boxes[in], a)
+	}
+	return r.slacks[at]
+}
+
+func (l *activation) walk(s step, at int) {
+	in, faint := s.r.boxes[s.in[0]], s.r.reach[at].faint()
+	lines := make([]bend, len(in.Lower))
+	for i, lo := range in.Lower {
+		hi := in.Upper[i]
+		upper, lower := segment{0, s.out.Upper[i]}, segment{0, s.out.Lower[i]}
+		e := 0.0
+		if l.chord != nil && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
+			upper, lower = l.chord(lo, hi, s.slope)
+			if s.a != Plain {
+				m := in.largest(i)
+				steepest := max(math.Abs(upper.slope), math.Abs(lower.slope))
+				e = l.err(m) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+2*steepest*m) +
+					(s.off[0]+2*single)*steepest*m
+			}
+		}
+		if s.a != Plain {
+			e += faint
+		}
+		lines[i] = bend{float32(upper.slope), float32(lower.slope), upper.offset + e, lower.offset - e}
+	}
+	for b := range s.blocks {
+		bendRows(&s.sums[b], s.block(b), lines, s.into(0, b), s.fresh[0])
+	}
+}
+
+// walk: the maximum is at least each of its inputs, and equals the one whose lower bound no other's upper bound
+// exceeds; else it is at most the largest upper bound.
+func (l *maximum) walk(s step, at int) {
+	in := s.r.boxes[s.in[0]]
+	s.constants(at, bias{}, func(i int) float64 {
+		if s.off[0] == 0 || math.IsInf(s.out.largest(i), 0) {
+			return 0
+		}
+		return s.off[0] * s.out.largest(i)
+	})
+	l.each(func(o int, members []int) {
+		best := l.first(in.Lower, members)
+		wins := true
+		for _, i := range members {
+			wins = wins && (i == best || in.Upper[i] <= in.Lower[best])
+		}
+		for b := range s.blocks {
+			to := &s.into(0, b)[best]
+			for r, v := range s.block(b)[o] {
+				switch {
+				case v > 0 && !wins:
+					s.sums[b][r] += float64(float64(v) * s.out.Upper[o])
+				case v != 0:
+					to[r] += v
+				}
+			}
+		}
+	})
+}
+
+func (l *arrange) walk(s step, at int) {
+	constants := bias{b: make([]float64, len(s.out.Lower)), times: 1}
+	for o := range l.from {
+		if l.from[o] < 0 {
+			constants.b[o] = l.constant
+		}
+	}
+	s.constants(at, constants, func(i int) float64 { return s.passed(0, i) })
+	for b := range s.blocks {
+		g, to := s.block(b), s.into(0, b)
+		for o := range g {
+			i := o
+			if l.from != nil {
+				i = int(l.from[o])
+			}
+			if i >= 0 {
+				to[i].add(&g[o], 1)
+			}
+		}
+	}
+}
+
+// passed is what the coefficients on an input may be off by, for a value that goes to output i as it is.
+func (s step) passed(in, i int) float64 {
+	if s.a == Plain {
+		return 0
+	}
+	return s.off[in] * s.out.largest(i)
+}
+
+// most is how many outputs take the same input.
+func (l *arrange) most(inputs int) int {
+	count, most := make([]int32, inputs), int32(1)
+	for _, i := range l.from {
+		if i >= 0 {
+			count[i]++
+			most = max(most, count[i])
+		}
+	}
+	return int(most)
+}
+
+func (to *rowLane) add(from *rowLane, sign float32) {
+	for r, v := range from {
+		to[r] += float32(sign * v)
+	}
+}
+
+func (l *sum) walk(s step, at int) {
+	boxes := pick(s.r.boxes, s.in)
+	slack := l.slack(boxes, s.a)
+	s.constants(at, bias{}, func(i int) float64 {
+		for j, b := range boxes {
+			if s.a != Plain {
+				slack[i] += s.off[j] * b.largest(i)
+			}
+		}
+		return slack[i]
+	})
+	for j := range boxes {
+		for b := range s.blocks {
+			to := s.into(j, b)
+			for i := range s.block(b) {
+				to[i].add(&s.block(b)[i], float32(l.sign[j]))
+			}
+		}
+	}
+}
+
+func (l *concat) walk(s step, at int) {
+	off := make([]float64, len(s.out.Lower))
+	l.each(func(j, from, to, size int) {
+		for i := to; i < to+size; i++ {
+			off[i] = s.passed(j, i)
+		}
+	})
+	s.constants(at, bias{}, func(i int) float64 { return off[i] })
+	for b := range s.blocks {
+		g := s.block(b)
+		l.each(func(j, from, to, size int) {
+			for i := range size {
+				s.into(j, b)[from+i].add(&g[to+i], 1)
+			}
+		})
+	}
+}
+
+func (l *scale) spread(ctx context.Context, in, out [3][]float64) { spreadByApply(ctx, l, in, out) }
+func (l *scale) back() int                                        { return 1 }
+
+func (l *scale) rowsBack(s step) {
+	for b := range s.blocks {
+		g, to := s.block(b), s.into(0, b)
+		for j, by := range l.s {
+			factor := float32(by)
+			for i := j * l.times; i < (j+1)*l.times; i++ {
+				for r, v := range g[i] {
+					to[i][r] += float32(factor * v)
+				}
+			}
+		}
+	}
+}
+
+func (l *average) spread(ctx context.Context, in, out [3][]float64) { spreadByApply(ctx, l, in, out) }
+func (l *average) back() int                                        { return 2 * l.places }
+
+func (l *average) rowsBack(s step) {
+	var members []int
+	for o, by := range l.divisor {
+		members = l.members(o, members)
+		for b := range s.blocks {
+			to := s.into(0, b)
+			for r, v := range s.block(b)[o] {
+				v /= float32(by)
+				for _, i := range members {
+					to[i][r] += v
+				}
+			}
+		}
+	}
+}
+
+func (d *dense) back() int { return d.out }
+
+// tiled are weights for tiles of six values: by value, then product.
+type tiled[T float32 | float64] struct {
+	once sync.Once
+	w    []T
+}
+
+// tiles packs the weights of values, each a sum of products of which weight gives one.
+func (t *tiled[T]) tiles(values, products int, weight func(value, product int) float64) []T {
+	t.once.Do(func() {
+		t.w = make([]T, (values+tileChannels-1)/tileChannels*tileChannels*products)
+		for v := range values {
+			to := t.w[v/tileChannels*tileChannels*products+v%tileChannels:]
+			for p := range products {
+				to[p*tileChannels] = T(weight(v, p))
+			}
+		}
+	})
+	return t.w
+}
+
+func (d *dense) rowsBack(s step) {
+	w := d.single.tiles(d.in, d.out, func(i, o int) float64 { return d.w[o*d.in+i] })
+	var t tap
+	var sums [tileSums]rowLane
+	for b := 0; b < s.blocks; b += tilePlaces {
+		places := min(tilePlaces, s.blocks-b)
+		for p := range t.x {
+			t.x[p] = min(b+p, s.blocks-1) * d.out
+		}
+		for i := 0; i < d.in && s.ctx.Err() == nil; i += tileChannels {
+			channels := min(tileChannels, d.in-i)
+			at := func(c, p int) *rowLane { return &s.gin[0][(b+p)*d.in+i+c] }
+			if s.fresh[0] {
+				clear(sums[:])
+			}
+			for c := 0; c < channels && !s.fresh[0]; c++ {
+				for p := range places {
+					sums[c*tilePlaces+p] = *at(c, p)
+				}
+			}
+			t.w = i * d.out
+			tileSum(&sums, s.g, w, []tap{t}, d.out)
+			for c := range channels {
+				for p := range places {
+					*at(c, p) = sums[c*tilePlaces+p]
+				}
+			}
+		}
+	}
+}
+
+func (c *convolution) back() int { return c.outC / c.Groups * c.Kernel[0] * c.Kernel[1] }
+
+// rowsBack turns the coefficients so that those of a pixel lie together. The sum of an input runs over the places of the
+// kernel that reach it; those of four inputs of the same remainders by the stride are one tile.
+func (c *convolution) rowsBack(s step) {
+	inArea, area, out, channels := c.inH*c.inW, c.outH*c.outW, c.outC/c.Groups, c.inC/c.Groups
+	kernel := c.Kernel[0] * c.Kernel[1]
+	w := c.single.tiles(c.Groups*c.padChannels(), kernel*out, func(v, p int) float64 {
+		group, ch, place, o := v/c.padChannels(), v%c.padChannels(), p/out, p%out
+		if ch >= channels {
+			return 0
+		}
+		return c.w[((group*out+o)*channels+ch)*kernel+place]
+	})
+	turned := make([]rowLane, (area+1)*c.outC) // behind the last pixel zeros
+	var sums [tileSums]rowLane
+	taps := make([]tap, 0, kernel)
+	for b := range s.blocks {
+		g, to := s.block(b), s.into(0, b)
+		for ch := range c.outC {
+			for o, v := range g[ch*area : (ch+1)*area] {
+				turned[o*c.outC+ch] = v
+			}
+		}
+		c.quads(func(pixels []int, ty, tx []int) {
+			taps = taps[:0]
+			if s.ctx.Err() != nil {
+				return
+			}
+			for _, ky := range ty {
+				for _, kx := range tx {
+					t, any := tap{w: (ky*c.Kernel[1] + kx) * out * tileChannels}, false
+					for p := range t.x {
+						o := area
+						pixel := pixels[min(p, len(pixels)-1)]
+						y := (pixel/c.inW + c.Pad[0] - ky*c.Dilation[0]) / c.Stride[0]
+						x := (pixel%c.inW + c.Pad[1] - kx*c.Dilation[1]) / c.Stride[1]
+						inside := pixel/c.inW+c.Pad[0] >= ky*c.Dilation[0] && pixel%c.inW+c.Pad[1] >= kx*c.Dilation[1]
+						if inside && y < c.outH && x < c.outW {
+							o, any = y*c.outW+x, true
+						}
+						t.x[p] = o * c.outC
+					}
+					if any {
+						taps = append(taps, t)
+					}
+				}
+			}
+			for group := range c.Groups {
+				for i := 0; i < channels; i += tileChannels {
+					n := min(tileChannels, channels-i)
+					at := func(ch, p int) *rowLane { return &to[(group*channels+i+ch)*inArea+pixels[p]] }
+					if s.fresh[0] {
+						clear(sums[:])
+					}
+					for ch := 0; ch < n && !s.fresh[0]; ch++ {
+						for p := range pixels {
+							sums[ch*tilePlaces+p] = *at(ch, p)
+						}
+					}
+					tileSum(&sums, turned[group*out:], w[(group*c.padChannels()+i)*kernel*out:], taps, out)
+					for ch := range n {
+						for p := range pixels {
+							*at(ch, p) = sums[ch*tilePlaces+p]
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// padChannels is how many channels of a group the tiles have.
+func (c *convolution) padChannels() int {
+	return (c.inC/c.Groups + tileChannels - 1) / tileChannels * tileChannels
+}
+
+// quads calls f with up to four inputs of the same remainders by the stride, and the rows and columns of the kernel
+// that reach such inputs.
+func (c *convolution) quads(f func(pixels, ty, tx []int)) {
+	reach := func(axis, remainder int) (places []int) {
+		for k := range c.Kernel[axis] {
+			if (remainder+c.Pad[axis]-k*c.Dilation[axis])%c.Stride[axis] == 0 {
+				places = append(places, k)
+			}
+		}
+		return places
+	}
+	pixels := make([]int, 0, tilePlaces)
+	for py := range c.Stride[0] {
+		for px := range c.Stride[1] {
+			ty, tx := reach(0, py), reach(1, px)
+			for y := py; y < c.inH; y += c.Stride[0] {
+				for x := px; x < c.inW; x += c.Stride[1] {
+					if pixels = append(pixels, y*c.inW+x); len(pixels) == tilePlaces {
+						f(pixels, ty, tx)
+						pixels = pixels[:0]
+					}
+				}
+			}
+			if len(pixels) > 0 {
+				f(pixels, ty, tx)
+				pixels = pixels[:0]
+			}
+		}
+	}
+}
