@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/certspec/certspec/dataset/imageset"
@@ -15,7 +14,6 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
-	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/pixel"
@@ -33,8 +31,7 @@ const (
 
 var shape28 = pixel.Shape{Height: 28, Width: 28, Channels: 1}
 
-// ibpCases compares bounds on the confidence: intervals in float32, in float64 with and without rounding outwards, CROWN; Auto-PGD, and the area
-// under the ROC curve. Weights are random, and images noise.
+// ibpCases compares training for bounds; intervals with and without rounding outwards; CROWN; Auto-PGD, and the area under the ROC curve. Weights are random, and images noise.
 func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	python, scripts, err := pythonSide(ctx)
 	if err != nil {
@@ -45,33 +42,19 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		return nil, err
 	}
 	single := append(slices.Clip(oneThread), largeHeap...)
-	// auto_LiRPA runs where AUTO_LIRPA names a checkout of it.
-	withLirpa := func(form, title string, w work, entries ...entry) []entry {
-		if os.Getenv("AUTO_LIRPA") == "" {
-			return entries
+	// crown compares bounds on all differences of two outputs; auto_LiRPA runs where AUTO_LIRPA names a checkout of it.
+	crown := func(net string) comparison {
+		entries := []entry{
+			{"certspec, rigorous, an image at a time", allPairs(net, feedforward.Rigorous)},
+			{"certspec, plain, an image at a time", allPairs(net, feedforward.Plain)},
+			{"certspec, rigorous, the pairs that bound the confidence", hostLoop(net, feedforward.CROWN, feedforward.Rigorous)},
 		}
-		return append(entries, entry{title, pythonWorker(python, scripts, "lirpa", form, w, single...)})
-	}
-	var cases []comparison
-	for _, net := range s.nets {
-		for _, n := range s.batches {
-			w := work{Task: "ibp", Net: net, Batch: n}
-			entries := []entry{
-				{"certspec on XLA", boundLoop(net, s.backend, n)},
-				{"certspec: the bounds as an ONNX graph, on ONNX Runtime", graphBounds(net, n)},
-				{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", w, single...)},
-				{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", w, single...)},
-				{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", w, single...)},
-				{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", w)},
-			}
-			references := 1
-			if net == nets.Large && s.backend == "" { // whose convolutions are of the kind that Winograd's kernels take
-				references = 2
-				entries = slices.Insert(entries, 1, entry{"certspec on XLA, Winograd's kernels", boundLoop(net, winograd, n)})
-			}
-			entries = withLirpa("ibp", "auto_LiRPA, IBP", w, entries...)
-			cases = append(cases, comparison{fmt.Sprintf("%s, 28×28×1, float32, intervals without rounding, %d images at a time", net, n), references, entries})
+		if os.Getenv("AUTO_LIRPA") != "" {
+			w := work{Task: "crown", Net: net, Batch: attackImages}
+			entries = append(entries, entry{fmt.Sprintf("auto_LiRPA in float32, %d images at a time", attackImages),
+				pythonWorker(python, scripts, "lirpa", "crown", w, single...)})
 		}
+		return comparison{net + ", 28×28×1, CROWN with intervals between the layers, all pairs of outputs", 1, entries}
 	}
 	good := work{Task: "good", Net: nets.Large, Batch: goodImages}
 	self, err := os.Executable()
@@ -96,27 +79,23 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		steps = slices.Insert(steps, 1, entry{"certspec: train.Run, Winograd's kernels", ours(winograd)})
 	}
 	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
-	return append(cases,
-		comparison{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), references, steps},
-		comparison{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
-			{"intervals, plain", hostLoop(feedforward.IBP, feedforward.Plain)},
-			{"intervals, rigorous", hostLoop(feedforward.IBP, feedforward.Rigorous)},
+	return []comparison{
+		{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), references, steps},
+		{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
+			{"intervals, plain", hostLoop(nets.SmallCNN, feedforward.IBP, feedforward.Plain)},
+			{"intervals, rigorous", hostLoop(nets.SmallCNN, feedforward.IBP, feedforward.Rigorous)},
 		}},
-		comparison{"small-cnn, 28×28×1, CROWN with intervals between the layers", 1, withLirpa("crown", "auto_LiRPA in float32, 16 images at a time",
-			work{Task: "crown", Net: nets.SmallCNN, Batch: attackImages},
-			entry{"certspec in float64, plain, an image at a time", hostLoop(feedforward.CROWN, feedforward.Plain)},
-			entry{"certspec in float64, rigorous, an image at a time", hostLoop(feedforward.CROWN, feedforward.Rigorous)},
-		)},
-		comparison{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1, []entry{
+		crown(nets.SmallCNN), crown(nets.Large),
+		{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1, []entry{
 			{"certspec: ood.Attack in float64", attackLoop()},
 			{"PyTorch eager in float64", pythonWorker(python, scripts, "bounds", "float64", apgd, single...)},
 			{"PyTorch eager in float32", pythonWorker(python, scripts, "bounds", "eager", apgd, single...)},
 		}},
-		comparison{fmt.Sprintf("areas under the ROC curve of %d and %d scores, one thread", ownScores, foreign), 1, []entry{
+		{fmt.Sprintf("areas under the ROC curve of %d and %d scores, one thread", ownScores, foreign), 1, []entry{
 			{"certspec: ood.Area", areaLoop()},
 			{"scikit-learn: roc_auc_score", pythonWorker(statistics, scripts, "bounds", "sklearn", work{Task: "auc", Net: "-", Batch: 1}, oneThread...)},
 		}},
-	), nil
+	}, nil
 }
 
 // goodRun is a training by GOOD.
@@ -125,47 +104,20 @@ func goodRun(backend string) (*training, error) {
 	return &training{net: nets.Large, data: "fashionmnist", out: "noise:uniform,28x28x1", method: m, backend: backend, batch: goodImages, rows: 1}, err
 }
 
-func noiseImages(n int) []float32 {
-	images := make([]float32, n*shape28.Len())
-	for i := range images {
-		images[i] = float32(rand.IntN(256)) / 255
-	}
-	return images
-}
-
-func boundLoop(net, engine string, n int) contender {
-	l := &loop{}
-	l.prepare = func(ctx context.Context) (func() (float64, error), error) {
-		b, err := backend.Open(engine)
-		if err != nil {
-			return nil, err
-		}
-		l.version = b.Engine + " " + b.Version
-		bounds, err := infer.LoadBounds(b, net, untrained(nets.Architecture{Name: net, Shape: shape28, Classes: 10}), boundEpsilon)
-		if err != nil {
-			return nil, err
-		}
-		images := noiseImages(n)
-		return func() (float64, error) {
-			_, err := bounds.Differences(ctx, images)
-			return float64(n), err
-		}, nil
-	}
-	return l
-}
-
-// hostNetwork is the small CNN as layers in float64.
-func hostNetwork() (*feedforward.Network, error) {
-	data, err := export.Encode(untrained(nets.Architecture{Name: nets.SmallCNN, Shape: shape28, Classes: 10}))
+// hostNetwork is a network as layers.
+func hostNetwork(net string) (*feedforward.Network, error) {
+	data, err := export.Encode(untrained(nets.Architecture{Name: net, Shape: shape28, Classes: 10}))
 	if err != nil {
 		return nil, err
 	}
-	return onnx.FeedForwardBytes(nets.SmallCNN, data, onnx.Options{})
+	return onnx.FeedForwardBytes(net, data, onnx.Options{})
 }
 
-func hostLoop(method feedforward.Method, a feedforward.Arithmetic) contender {
+// ballLoop bounds over the ball around an image.
+func ballLoop(net string, a feedforward.Arithmetic, bound func(ctx context.Context, n *feedforward.Network, x []float64,
+	box feedforward.Box) error) contender {
 	return &loop{prepare: func(ctx context.Context) (func() (float64, error), error) {
-		n, err := hostNetwork()
+		n, err := hostNetwork(net)
 		if err != nil {
 			return nil, err
 		}
@@ -175,10 +127,23 @@ func hostLoop(method feedforward.Method, a feedforward.Arithmetic) contender {
 			if err != nil {
 				return 0, err
 			}
-			_, err = n.Confidence(ctx, x, box, method, a)
-			return 1, err
+			return 1, bound(ctx, n, x, box)
 		}, nil
 	}}
+}
+
+func allPairs(net string, a feedforward.Arithmetic) contender {
+	return ballLoop(net, a, func(ctx context.Context, n *feedforward.Network, _ []float64, box feedforward.Box) error {
+		_, err := n.Differences(ctx, box, feedforward.CROWN, a)
+		return err
+	})
+}
+
+func hostLoop(net string, method feedforward.Method, a feedforward.Arithmetic) contender {
+	return ballLoop(net, a, func(ctx context.Context, n *feedforward.Network, x []float64, box feedforward.Box) error {
+		_, err := n.Confidence(ctx, x, box, method, a)
+		return err
+	})
 }
 
 func noiseBytes(n int) []uint8 {
@@ -195,7 +160,7 @@ func (s noiseSource) Load(context.Context) (*imageset.Images, error) { return s.
 
 func attackLoop() contender {
 	return &loop{prepare: func(ctx context.Context) (func() (float64, error), error) {
-		n, err := hostNetwork()
+		n, err := hostNetwork(nets.SmallCNN)
 		if err != nil {
 			return nil, err
 		}
@@ -225,21 +190,5 @@ func areaLoop() contender {
 			_, err := ood.Area(own, other)
 			return 1, err
 		}, nil
-	}}
-}
-
-// graphBounds are the bounds as an ONNX graph on ONNX Runtime, whose outputs are U.
-func graphBounds(net string, n int) contender {
-	return &loop{prepare: func(ctx context.Context) (func() (float64, error), error) {
-		dir, err := os.MkdirTemp("", "certspec-bench-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		file := filepath.Join(dir, "bounds.onnx")
-		if err := writeBounds(file, untrained(nets.Architecture{Name: net, Shape: shape28, Classes: 10})); err != nil {
-			return nil, err
-		}
-		return classifyLoop(ctx, file, n)
 	}}
 }

@@ -341,7 +341,7 @@ func checkBounds(t testing.TB, n *Network, rng *rand.Rand, epsilon float64, poin
 	if err != nil {
 		t.Fatal(err)
 	}
-	method := []Method{IBP, CROWN, FullCROWN}[rng.IntN(3)]
+	method := []Method{IBP, CROWN, FullCROWN, AlphaCROWN, Split}[rng.IntN(5)]
 	c, err := n.Confidence(t.Context(), x, box, method, Rigorous)
 	if err != nil {
 		t.Fatal(err)

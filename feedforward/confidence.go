@@ -23,6 +23,10 @@ const (
 	CROWN Method = "crown" // the smaller of IBP and CROWN, pair by pair; the zero value means it
 	// CROWN for the bounds between the layers, too, and with three lines below each activation
 	FullCROWN Method = "full-crown"
+	// FullCROWN with the lines below each ReLU optimised in ten steps, bound by bound (α-CROWN)
+	AlphaCROWN Method = "alpha-crown"
+	// AlphaCROWN, and ReLUs are split until a bound is below zero or thousands of splits did not help (β-CROWN)
+	Split Method = "split"
 )
 
 // Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the set, and 0 on the diagonal.

@@ -22,7 +22,7 @@ type convolution struct {
 	sparse           bool      // nearly all weights are zero
 
 	forward, absolute, backward packing
-	single                      tiled[float32]
+	single, singleAhead         tiled[float32]
 	spreads                     [2]tiled[float64] // of W and |W|
 }
 

@@ -34,7 +34,8 @@ type bounder struct {
 	a      Arithmetic
 	method Method
 	region *region
-	tight  *region // of FullCROWN: bounds between the layers by CROWN
+	tight  *region // of FullCROWN and on: bounds between the layers by CROWN
+	tuned  bool    // with slopes that are optimised
 }
 
 func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arithmetic) (*bounder, error) {
@@ -49,11 +50,15 @@ func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arith
 	switch method {
 	case IBP, CROWN:
 		return b, nil
-	case FullCROWN:
+	case FullCROWN, AlphaCROWN, Split:
 		b.tight = r.clone()
-		return b, n.tighten(ctx, b.tight, a)
+		if b.tuned = method != FullCROWN && n.tunable() && r.lines[0] == nil; !b.tuned {
+			b.method = FullCROWN
+		}
+		return b, n.tighten(ctx, b.tight, b.tuned, a)
 	}
-	return nil, &InputError{fmt.Sprintf("method %q, want %q, %q or %q", method, IBP, CROWN, FullCROWN)}
+	return nil, &InputError{fmt.Sprintf("method %q, want %q, %q, %q, %q or %q", method, IBP, CROWN, FullCROWN, AlphaCROWN,
+		Split)}
 }
 
 // bounds are those of as many rows, which part gives by block.
@@ -90,6 +95,23 @@ func (b *bounder) block(ctx context.Context, rows, offsets []float64) ([]float64
 			return nil, err
 		}
 	}
+	if !b.tuned {
+		return best, nil
+	}
+	found, err := b.n.tune(ctx, b.tight, b.n.output, rows, offsets, nil, tuneSteps, tuneRate, b.method == Split, b.a)
+	if err != nil {
+		return nil, err
+	}
+	lower(best, found)
+	outputs, budget := b.n.Outputs(), splitBudget
+	for k, v := range best {
+		if b.method != Split || !(v >= 0) {
+			continue
+		}
+		if best[k], err = b.split(ctx, rows[k*outputs:(k+1)*outputs], offsets[k], v, &budget); err != nil {
+			return nil, err
+		}
+	}
 	return best, nil
 }
 
@@ -103,18 +125,15 @@ func lower(bounds, others []float64) {
 // widest layer stays below 64 MiB, and that a walk through the network takes about a second at most: a thousand
 // classes have a million pairs, and who interrupts waits for the block under way.
 func (n *Network) blocks(rows int, f func(from, to int) error) error {
-	widest, products := 1, 1
+	widest := 1
 	for _, nd := range n.nodes {
 		widest = max(widest, nd.shape.Size())
-		if l, ok := nd.layer.(affine); ok {
-			products += nd.shape.Size() * l.terms()
-		}
 	}
 	values := blockValues
 	if n.Outputs() > mostDense {
 		values /= 8 // rows of that many outputs are there several times
 	}
-	step := max(1, min(values/widest, mostRows, blockProducts/products))
+	step := max(1, min(values/widest, mostRows, blockProducts/n.products()))
 	for from := 0; from < rows; from += step {
 		if err := f(from, min(from+step, rows)); err != nil {
 			return err
@@ -131,7 +150,7 @@ const (
 )
 
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
-func (n *Network) tighten(ctx context.Context, r *region, a Arithmetic) error {
+func (n *Network) tighten(ctx context.Context, r *region, tuned bool, a Arithmetic) error {
 	boxes := r.boxes
 	entered := map[int]bool{}
 	for _, nd := range n.nodes {
@@ -161,7 +180,13 @@ func (n *Network) tighten(ctx context.Context, r *region, a Arithmetic) error {
 			for k := from; k < to; k++ {
 				rows[(k-from)*size+open[k/2]] = float64(1 - 2*(k%2))
 			}
-			found, err := n.crown(ctx, r, at, rows, make([]float64, to-from), adaptive, a)
+			walk := func() ([]float64, error) {
+				if zeros := make([]float64, to-from); tuned {
+					return n.tune(ctx, r, at, rows, zeros, nil, tuneSteps, tuneRate, false, a)
+				}
+				return n.crown(ctx, r, at, rows, make([]float64, to-from), adaptive, a)
+			}
+			found, err := walk()
 			copy(bounds[from:], found)
 			return err
 		})

@@ -37,7 +37,7 @@ func TestConfidenceOfLeadingPairs(t *testing.T) {
 			n = manyOutputs(t, rng, outputs, []float64{0, 0.5, 3}[rng.IntN(3)])
 		}
 		x := uniform(rng, n.InputShape().Size())
-		method := []Method{IBP, CROWN, FullCROWN}[rng.IntN(3)]
+		method := []Method{IBP, CROWN, FullCROWN, AlphaCROWN}[rng.IntN(4)]
 		a := []Arithmetic{Plain, Rigorous}[rng.IntN(2)]
 		box := mustBall(t, x, []float64{0, 0.01, 0.1, 0.5}[rng.IntN(4)], a)
 		u, err := n.Differences(t.Context(), box, method, a)

@@ -173,7 +173,7 @@ func TestBruteForce(t *testing.T) {
 		}
 		x := uniform(rng, d)
 		box := mustBall(t, x, 0.15, Rigorous)
-		c, err := n.Confidence(t.Context(), x, box, []Method{IBP, CROWN, FullCROWN}[trial%3], Rigorous)
+		c, err := n.Confidence(t.Context(), x, box, []Method{IBP, CROWN, FullCROWN, AlphaCROWN, Split}[trial%5], Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}

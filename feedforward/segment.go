@@ -98,15 +98,18 @@ type region struct {
 	reach []reach
 	// slacks are those of affine layers that were asked for
 	slacks [][]float64
+	live   []*live // dense layers without ReLUs that are zero
 }
 
 func newRegion(nodes int) *region {
-	return &region{make([]Box, nodes), make([]*line, nodes), make([]reach, nodes), make([][]float64, nodes)}
+	return &region{make([]Box, nodes), make([]*line, nodes), make([]reach, nodes), make([][]float64, nodes),
+		make([]*live, nodes)}
 }
 
 // clone is a region whose boxes may be changed.
 func (r *region) clone() *region {
-	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach), slices.Clone(r.slacks)}
+	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach), slices.Clone(r.slacks),
+		make([]*live, len(r.boxes))}
 	for i, b := range r.boxes {
 		c.boxes[i] = Box{slices.Clone(b.Lower), slices.Clone(b.Upper)}
 	}

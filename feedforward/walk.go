@@ -21,12 +21,14 @@ type walk struct {
 	slope  lowerSlope
 	blocks int
 	sums   [][width]float64 // what the constants gain, by block
+	tuned  *tuned
 }
 
 // step is a layer on the way back.
 type step struct {
 	*walk
 	node
+	at    int
 	out   Box
 	g     []rowLane
 	gin   [][]rowLane
@@ -133,15 +135,28 @@ func (w *walk) give(g []rowLane) { lanePool.Put(&g) }
 // crown walks back from linear functions of a node's output to the input.
 func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope,
 	a Arithmetic) ([]float64, error) {
-	k := len(offsets)
-	w := &walk{ctx, n, r, a, slope, (k + width - 1) / width, nil}
-	w.sums = make([][width]float64, w.blocks)
+	w := n.newWalk(ctx, r, offsets, slope, a)
+	g, err := w.back(from, rows, offsets)
+	if err != nil {
+		return nil, err
+	}
+	return w.finish(g, offsets), ctx.Err()
+}
+
+func (n *Network) newWalk(ctx context.Context, r *region, offsets []float64, slope lowerSlope, a Arithmetic) *walk {
+	blocks := (len(offsets) + width - 1) / width
+	return &walk{ctx: ctx, n: n, r: r, a: a, slope: slope, blocks: blocks, sums: make([][width]float64, blocks)}
+}
+
+// back gives the rows on the input; nil where no output depends on it.
+func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
+	n, r := w.n, w.r
 	added, _ := n.addedTerms()
 	g := make([][]rowLane, from+1)
 	lost := w.lost(from)
 	size := n.nodes[from].shape.Size()
 	g[from] = w.take(size, true)
-	for i := range k {
+	for i := range offsets {
 		to, sum := g[from][i/width*size:], lost
 		for j, v := range rows[i*size : (i+1)*size] {
 			if v == 0 {
@@ -149,8 +164,8 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 			}
 			single := float32(v)
 			to[j][i%width] = single
-			if lost := math.Abs(v - float64(single)); lost != 0 && a != Plain {
-				sum += 2 * lost * max(-r.boxes[from].Lower[j], r.boxes[from].Upper[j])
+			if lost := math.Abs(v - float64(single)); lost != 0 && w.a != Plain {
+				sum += 2 * lost * r.boxes[from].largest(j)
 			}
 		}
 		w.sums[i/width][i%width] = offsets[i] + sum
@@ -159,21 +174,26 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 		if g[i] == nil {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
+		if err := w.ctx.Err(); err != nil {
 			return nil, err
 		}
-		s := step{walk: w, node: n.nodes[i], out: r.boxes[i], g: g[i]}
+		s := step{walk: w, node: n.nodes[i], at: i, out: r.boxes[i], g: g[i]}
 		for _, in := range s.in {
 			s.fresh = append(s.fresh, g[in] == nil)
 			if g[in] == nil {
 				g[in] = w.take(n.nodes[in].shape.Size(), !s.overwrites())
 			}
-			s.gin, s.off = append(s.gin, g[in]), append(s.off, a.off32(added[in]))
+			s.gin, s.off = append(s.gin, g[in]), append(s.off, w.a.off32(added[in]))
+		}
+		if w.tuned != nil && w.tuned.alpha[i] != nil {
+			s.walkTuned(i)
+			w.tuned.g[i] = g[i]
+			continue
 		}
 		s.layer.walk(s, i)
 		w.give(g[i])
 	}
-	return w.finish(g[0], offsets), ctx.Err()
+	return g[0], w.ctx.Err()
 }
 
 // finish is what bounds of rows on the input are; no rows: the outputs do not depend on it.
@@ -458,28 +478,43 @@ func (t *tiled[T]) tiles(values, products int, weight func(value, product int) f
 }
 
 func (d *dense) rowsBack(s step) {
+	if s.tuned != nil {
+		l := d.live(s)
+		g, to := s.gathered(s.g, l.outs), make([]rowLane, s.blocks*len(l.ins))
+		d.multiplyRows(s, g, to, l.back, len(l.ins), len(l.outs), false)
+		if s.fresh[0] {
+			clear(s.gin[0])
+		}
+		s.scatter(to, s.gin[0], l.ins)
+		return
+	}
 	w := d.single.tiles(d.in, d.out, func(i, o int) float64 { return d.w[o*d.in+i] })
+	d.multiplyRows(s, s.g, s.gin[0], w, d.in, d.out, s.fresh[0])
+}
+
+// multiplyRows adds to y, of so many values in a block, sums of products of x; four blocks are a tile.
+func (d *dense) multiplyRows(s step, x, y []rowLane, w []float32, values, products int, fresh bool) {
 	var t tap
 	var sums [tileSums]rowLane
 	for b := 0; b < s.blocks; b += tilePlaces {
 		places := min(tilePlaces, s.blocks-b)
 		for p := range t.x {
-			t.x[p] = min(b+p, s.blocks-1) * d.out
+			t.x[p] = min(b+p, s.blocks-1) * products
 		}
-		for i := 0; i < d.in && s.ctx.Err() == nil; i += tileChannels {
-			channels := min(tileChannels, d.in-i)
-			at := func(c, p int) *rowLane { return &s.gin[0][(b+p)*d.in+i+c] }
-			if s.fresh[0] {
+		for i := 0; i < values && s.ctx.Err() == nil; i += tileChannels {
+			n := min(tileChannels, values-i)
+			at := func(c, p int) *rowLane { return &y[(b+p)*values+i+c] }
+			if fresh {
 				clear(sums[:])
 			}
-			for c := 0; c < channels && !s.fresh[0]; c++ {
+			for c := 0; c < n && !fresh; c++ {
 				for p := range places {
 					sums[c*tilePlaces+p] = *at(c, p)
 				}
 			}
-			t.w = i * d.out
-			tileSum(&sums, s.g, w, []tap{t}, d.out)
-			for c := range channels {
+			t.w = i * products
+			tileSum(&sums, x, w, []tap{t}, products)
+			for c := range n {
 				for p := range places {
 					*at(c, p) = sums[c*tilePlaces+p]
 				}
@@ -490,65 +525,65 @@ func (d *dense) rowsBack(s step) {
 
 func (c *convolution) back() int { return c.outC / c.Groups * c.Kernel[0] * c.Kernel[1] }
 
-// rowsBack turns the coefficients so that those of a pixel lie together. The sum of an input runs over the places of the
-// kernel that reach it; those of four inputs of the same remainders by the stride are one tile.
-func (c *convolution) rowsBack(s step) {
-	inArea, area, out, channels := c.inH*c.inW, c.outH*c.outW, c.outC/c.Groups, c.inC/c.Groups
-	kernel := c.Kernel[0] * c.Kernel[1]
-	w := c.single.tiles(c.Groups*c.padChannels(), kernel*out, func(v, p int) float64 {
-		group, ch, place, o := v/c.padChannels(), v%c.padChannels(), p/out, p%out
-		if ch >= channels {
-			return 0
-		}
-		return c.w[((group*out+o)*channels+ch)*kernel+place]
-	})
-	turned := make([]rowLane, (area+1)*c.outC) // behind the last pixel zeros
+// gather makes sums of products with values of other pixels: those of four pixels are a tile. It turns what it reads so
+// that the channels of a pixel lie together.
+type gather struct {
+	values, products, groups int // channels of a group, of the sums and of what they are of
+	area, from               int // pixels of both
+	w                        []float32
+}
+
+// padded is how many channels of a group the tiles have.
+func (g gather) padded() int { return (g.values + tileChannels - 1) / tileChannels * tileChannels }
+
+// run takes pixels by quads, with the rows and columns of the kernel that reach them, and the pixels that they reach,
+// −1 for none.
+func (g gather) run(s step, x, y []rowLane, fresh bool, columns int, quads func(f func(pixels, ty, tx []int)),
+	reached func(pixel, ky, kx int) int) {
+	all := g.groups * g.products
+	turned := make([]rowLane, (g.from+1)*all) // behind the last pixel zeros
 	var sums [tileSums]rowLane
-	taps := make([]tap, 0, kernel)
+	var taps []tap
+	kernel := len(g.w) / (g.groups * g.padded() * g.products)
 	for b := range s.blocks {
-		g, to := s.block(b), s.into(0, b)
-		for ch := range c.outC {
-			for o, v := range g[ch*area : (ch+1)*area] {
-				turned[o*c.outC+ch] = v
+		x, y := x[b*g.from*all:], y[b*g.area*g.groups*g.values:]
+		for ch := range all {
+			for o, v := range x[ch*g.from : (ch+1)*g.from] {
+				turned[o*all+ch] = v
 			}
 		}
-		c.quads(func(pixels []int, ty, tx []int) {
-			taps = taps[:0]
-			if s.ctx.Err() != nil {
+		quads(func(pixels, ty, tx []int) {
+			if taps = taps[:0]; s.ctx.Err() != nil {
 				return
 			}
 			for _, ky := range ty {
 				for _, kx := range tx {
-					t, any := tap{w: (ky*c.Kernel[1] + kx) * out * tileChannels}, false
+					t, any := tap{w: (ky*columns + kx) * g.products * tileChannels}, false
 					for p := range t.x {
-						o := area
-						pixel := pixels[min(p, len(pixels)-1)]
-						y := (pixel/c.inW + c.Pad[0] - ky*c.Dilation[0]) / c.Stride[0]
-						x := (pixel%c.inW + c.Pad[1] - kx*c.Dilation[1]) / c.Stride[1]
-						inside := pixel/c.inW+c.Pad[0] >= ky*c.Dilation[0] && pixel%c.inW+c.Pad[1] >= kx*c.Dilation[1]
-						if inside && y < c.outH && x < c.outW {
-							o, any = y*c.outW+x, true
+						at := reached(pixels[min(p, len(pixels)-1)], ky, kx)
+						if any = any || at >= 0; at < 0 {
+							at = g.from
 						}
-						t.x[p] = o * c.outC
+						t.x[p] = at * all
 					}
 					if any {
 						taps = append(taps, t)
 					}
 				}
 			}
-			for group := range c.Groups {
-				for i := 0; i < channels; i += tileChannels {
-					n := min(tileChannels, channels-i)
-					at := func(ch, p int) *rowLane { return &to[(group*channels+i+ch)*inArea+pixels[p]] }
-					if s.fresh[0] {
+			for group := range g.groups {
+				for i := 0; i < g.values; i += tileChannels {
+					n := min(tileChannels, g.values-i)
+					at := func(ch, p int) *rowLane { return &y[(group*g.values+i+ch)*g.area+pixels[p]] }
+					if fresh {
 						clear(sums[:])
 					}
-					for ch := 0; ch < n && !s.fresh[0]; ch++ {
+					for ch := 0; ch < n && !fresh; ch++ {
 						for p := range pixels {
 							sums[ch*tilePlaces+p] = *at(ch, p)
 						}
 					}
-					tileSum(&sums, turned[group*out:], w[(group*c.padChannels()+i)*kernel*out:], taps, out)
+					tileSum(&sums, turned[group*g.products:], g.w[(group*g.padded()+i)*kernel*g.products:], taps, g.products)
 					for ch := range n {
 						for p := range pixels {
 							*at(ch, p) = sums[ch*tilePlaces+p]
@@ -560,9 +595,23 @@ func (c *convolution) rowsBack(s step) {
 	}
 }
 
-// padChannels is how many channels of a group the tiles have.
-func (c *convolution) padChannels() int {
-	return (c.inC/c.Groups + tileChannels - 1) / tileChannels * tileChannels
+func (c *convolution) rowsBack(s step) {
+	channels, out, kernel := c.inC/c.Groups, c.outC/c.Groups, c.Kernel[0]*c.Kernel[1]
+	g := gather{values: channels, products: out, groups: c.Groups, area: c.inH * c.inW, from: c.outH * c.outW}
+	g.w = c.single.tiles(c.Groups*g.padded(), kernel*out, func(v, p int) float64 {
+		group, ch, place, o := v/g.padded(), v%g.padded(), p/out, p%out
+		if ch >= channels {
+			return 0
+		}
+		return c.w[((group*out+o)*channels+ch)*kernel+place]
+	})
+	g.run(s, s.g, s.gin[0], s.fresh[0], c.Kernel[1], c.quads, func(pixel, ky, kx int) int {
+		y, x := pixel/c.inW+c.Pad[0]-ky*c.Dilation[0], pixel%c.inW+c.Pad[1]-kx*c.Dilation[1]
+		if y < 0 || x < 0 || y/c.Stride[0] >= c.outH || x/c.Stride[1] >= c.outW {
+			return -1
+		}
+		return y/c.Stride[0]*c.outW + x/c.Stride[1]
+	})
 }
 
 // quads calls f with up to four inputs of the same remainders by the stride, and the rows and columns of the kernel

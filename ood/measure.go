@@ -62,7 +62,8 @@ func Measure(ctx context.Context, n Network, data imageset.Source, o Options) (*
 		o.Method = feedforward.CROWN
 	}
 	o.Arithmetic = cmp.Or(o.Arithmetic, feedforward.Rigorous)
-	if !slices.Contains([]feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}, o.Method) ||
+	if !slices.Contains([]feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN,
+		feedforward.AlphaCROWN}, o.Method) ||
 		!slices.Contains([]feedforward.Arithmetic{feedforward.Rigorous, feedforward.Plain, feedforward.Integers},
 			o.Arithmetic) {
 		return nil, fmt.Errorf("ood: method %q in arithmetic %q; see package feedforward", o.Method, o.Arithmetic)

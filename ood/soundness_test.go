@@ -81,7 +81,7 @@ func FuzzNoPointExceedsItsBound(f *testing.F) {
 			t.Fatal(err)
 		}
 		ball, _ := feedforward.Ball(x, epsilon, feedforward.Plain)
-		method := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}[how%3]
+		method := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN, feedforward.AlphaCROWN}[how%4]
 		c, err := n.Confidence(t.Context(), x, wide, method, feedforward.Rigorous)
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-"""Interval bounds on differences of logits, steps of GOOD, Auto-PGD, and areas under the ROC curve. Form: eager, channels-last, compile, jax, float64 or sklearn."""
+"""Steps of GOOD, Auto-PGD, and areas under the ROC curve. Form: eager, channels-last, compile, jax, float64 or sklearn."""
 
 EPSILON, STEPS, CLASSES = 0.1, 20, 10
 VERSION = ""
@@ -9,9 +9,7 @@ def prepare(form, sigma, task, net, batch):
         return auc(), 1
     if task == "good":
         return (jax_good if form == "jax" else torch_good)(form, net, batch), batch
-    if task == "apgd":
-        return attack(form, net, batch), batch
-    return (jax_bounds if form == "jax" else torch_bounds)(form, net, batch), batch
+    return attack(form, net, batch), batch
 
 
 # Channels and strides of the convolutions, and widths of the dense layers before the last.
@@ -37,71 +35,6 @@ def weights(net):
     pairs = [(k, j) for k in range(CLASSES) for j in range(k)]
     merged = np.stack([w[k] - w[j] for k, j in pairs]), np.stack([b[k] - b[j] for k, j in pairs])
     return convs, dense, merged, (w, b)
-
-
-def torch_bounds(form, net, batch):
-    import torch
-    from torch.nn import functional as F
-
-    convs, dense, (w, b), _ = weights(net)
-    t = torch.from_numpy
-    layout = {"memory_format": torch.channels_last} if form == "channels-last" else {}
-    convs = [(t(w).contiguous(**layout), t(w).abs().contiguous(**layout), t(b), s) for w, b, s in convs]
-    dense = [(t(w), t(w).abs(), t(b)) for w, b in dense]
-    w, b = t(w), t(b)
-    size = w.abs()
-
-    def relu(c, r):
-        l, u = F.relu(c - r), F.relu(c + r)
-        return (l + u) / 2, (u - l) / 2
-
-    def bounds(x):
-        l, u = (x - EPSILON).clamp(min=0), (x + EPSILON).clamp(max=1)
-        c, r = (l + u) / 2, (u - l) / 2
-        for w0, a0, b0, s in convs:
-            c, r = relu(F.conv2d(c, w0, b0, s, 1), F.conv2d(r, a0, None, s, 1))
-        c, r = c.flatten(1), r.flatten(1)
-        for w0, a0, b0 in dense:
-            c, r = relu(F.linear(c, w0, b0), F.linear(r, a0))
-        centre, radius = F.linear(c, w, b), F.linear(r, size)
-        return centre + radius, radius - centre
-
-    run = torch.compile(bounds) if form == "compile" else bounds
-    x = torch.rand(batch, 1, 28, 28).contiguous(**layout)
-
-    def step():
-        with torch.no_grad():
-            run(x)
-
-    return step
-
-
-def jax_bounds(form, net, batch):
-    import jax
-    import jax.numpy as jnp
-
-    convs, dense, (w, b), _ = weights(net)
-    conv = lambda x, w, s: jax.lax.conv_general_dilated(x, w, (s, s), [(1, 1), (1, 1)], dimension_numbers=("NHWC", "HWIO", "NHWC"))
-    convs = [(jnp.asarray(w.transpose(2, 3, 1, 0)), jnp.asarray(b), s) for w, b, s in convs]
-
-    def relu(c, r):
-        l, u = jax.nn.relu(c - r), jax.nn.relu(c + r)
-        return (l + u) / 2, (u - l) / 2
-
-    @jax.jit
-    def bounds(x):
-        l, u = jnp.maximum(x - EPSILON, 0), jnp.minimum(x + EPSILON, 1)
-        c, r = (l + u) / 2, (u - l) / 2
-        for w0, b0, s in convs:
-            c, r = relu(conv(c, w0, s) + b0, conv(r, abs(w0), s))
-        c, r = c.reshape(len(x), -1), r.reshape(len(x), -1)
-        for w0, b0 in dense:
-            c, r = relu(c @ w0.T + b0, r @ abs(w0).T)
-        centre, radius = c @ w.T + b, r @ abs(w).T
-        return centre + radius, radius - centre
-
-    x = jax.random.uniform(jax.random.key(0), (batch, 28, 28, 1))
-    return lambda: jax.block_until_ready(bounds(x))
 
 
 QUANTILE, KAPPA, RATE = 80, 0.3, 0.01

@@ -1,4 +1,4 @@
-"""Bounds by auto_LiRPA, from the checkout that AUTO_LIRPA names: its packaged release asks for an older PyTorch. Form: ibp or crown, the latter with
+"""Bounds by auto_LiRPA, from the checkout that AUTO_LIRPA names: its packaged release asks for an older PyTorch. CROWN has
 intervals between the layers (CROWN-IBP), as certspec's."""
 
 import os
@@ -61,7 +61,7 @@ def prepare(form, sigma, task, net, batch):
     def step():
         box = BoundedTensor(x, PerturbationLpNorm(norm=float("inf"), x_L=low, x_U=high))
         with torch.no_grad():
-            return bounded.compute_bounds(x=(box,), C=c, method="IBP" if form == "ibp" else "CROWN-IBP")
+            return bounded.compute_bounds(x=(box,), C=c, method="CROWN-IBP")
 
     return step, batch
 

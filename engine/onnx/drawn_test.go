@@ -194,7 +194,8 @@ type met struct {
 	confidence map[feedforward.Method]feedforward.Confidence
 }
 
-var everyMethod = []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}
+var everyMethod = []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN, feedforward.AlphaCROWN,
+	feedforward.Split}
 
 func (c *claims) fail(format string, args ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, args...))

@@ -25,7 +25,8 @@ const (
 // Result is a verdict with what shows it.
 type Result struct {
 	Verdict Verdict `json:"verdict"`
-	// Method decided: conditions (they contradict each other, or leave no input), ibp, crown, full-crown, or apgd.
+	// Method decided: conditions (they contradict each other, or leave no input), ibp, crown, full-crown, alpha-crown,
+	// split, or apgd.
 	Method   string    `json:"method"`
 	Witness  []float64 `json:"witness,omitempty"` // an input that float32 holds, where the verdict is Violated
 	Outputs  []float64 `json:"outputs,omitempty"` // of the file there: those of Options.Run, else in float64
@@ -47,8 +48,8 @@ type Options struct {
 // behind its Head, a softmax or the logarithm of one.
 //
 // It holds where for each case some condition, or a sum of conditions, is proven to fail on the whole box. The
-// conditions may contradict each other whatever the network. Or outward-rounded bounds prove it: intervals, CROWN, or
-// CROWN between all layers, whichever is the first (feedforward, Rigorous). It is violated where Auto-PGD finds an
+// conditions may contradict each other whatever the network. Or outward-rounded bounds prove it: intervals, CROWN, CROWN
+// between all layers, optimised slopes, or splits of ReLUs, whichever is the first (feedforward, Rigorous). It is violated where Auto-PGD finds an
 // input that float32 holds, whose outputs meet all conditions of a case, strict ones strictly. These are the outputs in
 // float64 and those of Options.Run, compared exactly. Where no float32 number lies between the ends of an input, the
 // nearest one stands for it.
@@ -83,7 +84,9 @@ func (d *decision) decide(ctx context.Context, cases []Case) (Result, error) {
 	if len(open) == 0 {
 		return Result{Verdict: Holds, Method: "conditions"}, nil
 	}
-	for i, method := range []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN} {
+	methods := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN, feedforward.AlphaCROWN,
+		feedforward.Split}
+	for i, method := range methods {
 		var left []Case
 		for _, group := range byBox(open) {
 			failing, err := d.fail(ctx, group, method)
@@ -101,8 +104,11 @@ func (d *decision) decide(ctx context.Context, cases []Case) (Result, error) {
 		}
 		// A short attack before the next, dearer bound: most violated properties show at once.
 		a := attack.APGD{Steps: 10 * (i + 1), Restarts: 1}
-		if method == feedforward.FullCROWN {
+		switch method {
+		case feedforward.FullCROWN:
 			a = attack.APGD{Steps: d.o.Steps, Restarts: d.o.Restarts}
+		case feedforward.AlphaCROWN, feedforward.Split:
+			continue // the attack was made
 		}
 		if found, err := d.search(ctx, open, a); err != nil || found != nil {
 			if err != nil {
@@ -111,7 +117,7 @@ func (d *decision) decide(ctx context.Context, cases []Case) (Result, error) {
 			return *found, nil
 		}
 	}
-	return Result{Verdict: Unknown, Method: string(feedforward.FullCROWN)}, nil
+	return Result{Verdict: Unknown, Method: string(feedforward.Split)}, nil
 }
 
 // byBox puts cases with the same box together, so that all their conditions are bounded in one pass.

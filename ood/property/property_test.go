@@ -51,7 +51,7 @@ func TestDecide(t *testing.T) {
 		"(assert (or (and (>= Y_0 Y_2)) (and (>= Y_0 0.19))))":              Violated, // f_0 reaches .2 in a corner
 		"(assert (<= (+ Y_0 (* -2.0 Y_1)) -0.39))":                          Violated,
 		"(assert (<= (+ Y_0 (* -2.0 Y_1)) -0.41))":                          Holds, // f_1 ≤ .2
-		"(assert (and (>= Y_0 0.15) (>= Y_1 0.15)))":                        Unknown,
+		"(assert (and (>= Y_0 0.15) (>= Y_1 0.15)))":                        Holds, // it takes x_0 ≥ 0.65
 	} {
 		got, err := Decide(t.Context(), n, parse(t, header+assertion), Options{})
 		if err != nil {

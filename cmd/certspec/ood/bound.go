@@ -60,9 +60,10 @@ integers themselves, and exact: nothing is rounded.`,
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		cli.Choice(f, &o.method, "method", "",
-			"how pairs of logits are bounded: ibp, crown, or full-crown, which bounds the layers between by CROWN, "+
-				"too; densities of a ccu network (default crown, or ibp with --eps 0)", feedforward.IBP,
-			feedforward.CROWN, feedforward.FullCROWN, byDensities)
+			"how pairs of logits are bounded: ibp, crown, full-crown, which bounds the layers between by CROWN, "+
+				"too, or alpha-crown, which also optimises slopes in ten steps an image; densities of a ccu network "+
+				"(default crown, or ibp with --eps 0)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN,
+			feedforward.AlphaCROWN, byDensities)
 		f.Float64Var(&o.factor, "factor", 1.1,
 			"of --method densities: times 1/K is the confidence whose radius is asked for")
 		f.BoolVar(&o.plain, "plain", false,
