@@ -48,11 +48,11 @@ type Options struct {
 // behind its Head, a softmax or the logarithm of one.
 //
 // It holds where for each case some condition, or a sum of conditions, is proven to fail on the whole box. The
-// conditions may contradict each other whatever the network. Or outward-rounded bounds prove it: intervals, CROWN, CROWN
-// between all layers, optimised slopes, or splits of ReLUs, whichever is the first (feedforward, Rigorous). It is violated where Auto-PGD finds an
-// input that float32 holds, whose outputs meet all conditions of a case, strict ones strictly. These are the outputs in
-// float64 and those of Options.Run, compared exactly. Where no float32 number lies between the ends of an input, the
-// nearest one stands for it.
+// conditions may contradict each other whatever the network. Or outward-rounded bounds prove it: intervals, CROWN,
+// CROWN between all layers, with optimised slopes, or splits of ReLUs, whichever is the first (feedforward,
+// Rigorous). It is violated where Auto-PGD finds an input that float32 holds, whose outputs meet all conditions of a
+// case, strict ones strictly. These are the outputs in float64 and those of Options.Run, compared exactly. Where no
+// float32 number lies between the ends of an input, the nearest one stands for it.
 //
 // Errors: a network of other sizes, those of the context and of Options.Run.
 func Decide(ctx context.Context, n *feedforward.Network, p *Property, o Options) (Result, error) {

@@ -28,7 +28,7 @@ func property() *cobra.Command {
 conditions
 on outputs that no input of the box may meet. Both files may be packed by gzip. The verdict is one of
 
-  holds      proven by interval bounds or CROWN, rounded outwards: in exact arithmetic and in float32
+  holds      proven by intervals, CROWN or splits, rounded outwards: in exact arithmetic and in float32
   violated   an input meets the conditions, in float64 and in ONNX Runtime; --json gives it as the witness
   unknown    neither was shown
 
