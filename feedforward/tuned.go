@@ -116,11 +116,11 @@ func (s step) walkTuned(at int) {
 				if sign[r] != 0 {
 					slope, over = (1+sign[r])/2, 0
 					to[r] += sign[r] * beta[r]
-					sums[r] += float64(beta[r]) * off
+					sums[r] += float64(float64(beta[r]) * off)
 				}
 				if v != 0 {
 					to[r] += float32(v * slope)
-					sums[r] += float64(float64(v)*over) + math.Abs(float64(v))*e
+					sums[r] += float64(float64(v)*over) + float64(math.Abs(float64(v))*e)
 				}
 			}
 		}
@@ -209,7 +209,7 @@ func (w *walk) bendAhead(at int, in Box, x, out []rowLane) {
 			if sign[r] != 0 {
 				slope, over = (1+sign[r])/2, 0
 			}
-			out[k][r] = slope*v + over
+			out[k][r] = float32(slope*v) + over
 		}
 	}
 }
