@@ -70,3 +70,57 @@ func TestSplitsProveWhatIsSo(t *testing.T) {
 		t.Errorf("of %d outputs that are below, %v are proven", networks, proven)
 	}
 }
+
+// Whatever the slopes, and whatever β ≥ 0 is, a bound holds at all inputs at which the split ReLUs have their signs.
+func TestAnySlopesAndSplitsHold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 33))
+	met := 0
+	for range 60 {
+		n := small(t, rng)
+		box := mustBall(t, []float64{0.5, 0.5}, 0.4, Rigorous)
+		r, _, err := n.intervals(t.Context(), box, Rigorous)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, offsets := make([]float64, width), make([]float64, width)
+		for k := range rows {
+			rows[k] = float64(1 - 2*(k%2))
+		}
+		slopes := n.newWalk(t.Context(), r, offsets, adaptive, Rigorous).startSlopes(n.output)
+		for i, open := range slopes.open {
+			for _, j := range open {
+				for k := range width {
+					slopes.alpha[i][j][k] = rng.Float32()
+					if rng.IntN(4) == 0 {
+						slopes.sign[i][j][k] = float32(1 - 2*rng.IntN(2))
+						slopes.beta[i][j][k] = 3 * rng.Float32()
+					}
+				}
+			}
+		}
+		u, err := n.tune(t.Context(), r, n.output, rows, offsets, slopes, 1, 0, false, Rigorous)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 400 {
+			values := n.values([]float64{0.1 + 0.8*rng.Float64(), 0.1 + 0.8*rng.Float64()})
+		lanes:
+			for k := range width {
+				for i, open := range slopes.open {
+					for _, j := range open {
+						if float64(slopes.sign[i][j][k])*values[n.nodes[i].in[0]][j] < 0 {
+							continue lanes
+						}
+					}
+				}
+				met++
+				if f := rows[k] * values[n.output][0]; f > u[k] {
+					t.Fatalf("row %d is %v, above its bound %v", k, f, u[k])
+				}
+			}
+		}
+	}
+	if met < 1000 {
+		t.Errorf("%d points have the signs: too few to show anything", met)
+	}
+}
