@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"syscall"
 	"time"
@@ -81,7 +82,7 @@ var scaleWorks = []scaleWork{
 		return err
 	}},
 	{"bound an image of classes", []int{10, 100, 1000, 10000}, nothing, boundClasses},
-	{"merge shards of 10 images", []int{10, 100, 1000, 10000}, writeShards, mergeShards},
+	{"merge shards of 10 images", []int{10, 100, 1000}, writeShards, mergeShards},
 	{"digest of pictures", []int{1e2, 1e3, 1e4}, writePictures, openPictures},
 	{"first picture, digest known", []int{1e2, 1e3, 1e4}, func(ctx context.Context, dir string, size int) error {
 		if err := writePictures(ctx, dir, size); err != nil {
@@ -270,8 +271,15 @@ func scaleCommand(s *settings) *cobra.Command {
 }
 
 func scales(ctx context.Context, s settings) error {
+	only, err := regexp.Compile(s.only)
+	if err != nil {
+		return err
+	}
 	var list []scaled
 	for _, w := range scaleWorks {
+		if !only.MatchString(w.name) {
+			continue
+		}
 		for _, size := range w.sizes {
 			fmt.Fprintf(os.Stderr, "%s, %d\n", w.name, size)
 			one, err := measureScale(ctx, w.name, size)
