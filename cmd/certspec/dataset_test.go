@@ -170,7 +170,7 @@ func TestDatasetListSaysWhatOpens(t *testing.T) {
 	_, forms, _ := strings.Cut(text, "What --data takes:\n")
 	n := 0
 	for line := range strings.Lines(forms) {
-		if name, _, found := strings.Cut(strings.TrimPrefix(line, "  "), "  "); found && strings.HasPrefix(line, "  ") {
+		if name, _, found := strings.Cut(strings.TrimPrefix(line, "  "), "  "); found && strings.HasPrefix(line, "  ") && name != "" {
 			n++
 			if _, err := dataset.Open(name); err != nil {
 				t.Errorf("%s: %v", name, err)
