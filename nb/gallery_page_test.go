@@ -53,6 +53,9 @@ func TestGallery(t *testing.T) {
 		if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc f() {\n"+code+"}", 0); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		for _, fault := range nb.FaultsOf(t, runs[i]) {
+			t.Errorf("%s, %s", name, fault)
+		}
 		var caption, kind string
 		var picture []byte
 		for _, data := range nb.Shown(runs[i]) {

@@ -34,6 +34,8 @@ var (
 	inNotebook           = gonbui.IsNotebook
 	send                 = gonbui.SendData
 	stdout     io.Writer = os.Stdout
+
+	shownFigure = func(*Figure) {}
 )
 
 // Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets,
@@ -104,6 +106,7 @@ func Show(values ...any) {
 
 // displayFigure shows a figure and, in a page, the menu that saves it.
 func displayFigure(f *Figure) {
+	shownFigure(f)
 	display(must(f.bundle()))
 	if inNotebook {
 		display(must(f.menuBundle()))

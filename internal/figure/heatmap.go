@@ -33,7 +33,9 @@ func (m HeatMap) paintMap(c draw.Canvas) {
 	p := NewPlot(m.Title, m.X, m.Y)
 	p.X.Tick.Marker, p.Y.Tick.Marker = placeTicks(m.Columns), placeTicks(m.Rows)
 	p.Add(m.colours(plane{m.Columns, m.Rows, m.Values}))
-	p.Draw(draw.Crop(c, 4, 0, 2, -4))
+	c = draw.Crop(c, 4, 0, 2, -4)
+	FitTitle(p, c)
+	p.Draw(c)
 }
 
 // paintBar draws the scale.

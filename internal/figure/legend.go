@@ -33,6 +33,7 @@ func DrawLines(p *plot.Plot, c draw.Canvas, lines []Line) {
 // label's length free beyond it.
 func labelled(p *plot.Plot, c draw.Canvas) draw.Canvas {
 	if p.Title.Text != "" {
+		FitTitle(p, c)
 		style := p.Title.TextStyle
 		style.XAlign, style.YAlign = draw.XCenter, draw.YTop
 		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y}, p.Title.Text)

@@ -181,7 +181,9 @@ func (g Grid) Paint(c draw.Canvas) {
 			}
 			p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = 7, 7
 		}
-		p.Draw(draw.Crop(c, column*w, (column+1-vg.Length(g.Columns))*w-12, (vg.Length(rows)-1-row)*h+10, -row*h))
+		at := draw.Crop(c, column*w, (column+1-vg.Length(g.Columns))*w-12, (vg.Length(rows)-1-row)*h+10, -row*h)
+		FitTitle(p, at)
+		p.Draw(at)
 	}
 }
 

@@ -58,6 +58,14 @@ func NewPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
+// FitTitle makes the title of a plot as small as its canvas is narrow.
+func FitTitle(p *plot.Plot, c draw.Canvas) {
+	style := &p.Title.TextStyle
+	if room, width := c.Max.X-c.Min.X, style.Width(p.Title.Text); width > room {
+		style.Font.Size *= room / width
+	}
+}
+
 // LineStyle is that of the i-th line of a figure.
 func LineStyle(i int) draw.LineStyle {
 	return draw.LineStyle{Color: Palette[i%len(Palette)], Dashes: dashes[i%len(dashes)], Width: 1.6}

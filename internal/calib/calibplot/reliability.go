@@ -37,7 +37,8 @@ func Reliability(title string, bins []calib.Bin, band []calib.Bounds) (func(draw
 	if band != nil && len(band) != len(bins) {
 		return nil, fmt.Errorf("reliability diagram: a band of %d bins for %d", len(band), len(bins))
 	}
-	above, below := figure.NewPlot(title, "", "accuracy"), figure.NewPlot("", "confidence", "share of samples")
+	above, below := figure.NewPlot(title, "", "accuracy"), figure.NewPlot("", "confidence", "share")
+	below.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}}
 	// Bands of small bins reach up to where the legend stands without them.
 	legend := &above.Legend
 	if band != nil {
@@ -80,8 +81,10 @@ func Reliability(title string, bins []calib.Bin, band []calib.Bounds) (func(draw
 	return func(c draw.Canvas) {
 		c = figure.Inset(c)
 		height := c.Max.Y - c.Min.Y
-		above.Draw(draw.Crop(c, 0, 0, 0.36*height, 0))
-		below.Draw(draw.Crop(c, 0, 0, 0, -0.66*height))
+		top := draw.Crop(c, 0, 0, 0.42*height, 0)
+		figure.FitTitle(above, top)
+		above.Draw(top)
+		below.Draw(draw.Crop(c, 0, 0, 0, -0.6*height))
 	}, nil
 }
 
