@@ -17,7 +17,7 @@ import (
 )
 
 // Smoothing is a picture of the whole method: an image, its noise samples with the network's answers, their votes and
-// the certificate; beside it, the curve of a run.
+// the certificate; beside it, the curve of a run. A run of one image has no curve.
 type Smoothing struct {
 	Data     rs.Source
 	Model    classifier.Classifier
@@ -53,6 +53,16 @@ func (s Smoothing) Figure() *Figure {
 		curve.Attacked = append(curve.Attacked, plotter.XY{X: at[0], Y: at[1]})
 	}
 	name := func(class int) string { return className(images, class) }
+	if len(s.Run.Rows) == 1 {
+		return &Figure{
+			Caption: fmt.Sprintf("an image, noise samples of it with the network's answers, their votes and the certified "+
+				"radius; %s", curveTitle([]*rs.Run{s.Run})),
+			Width: smoothingLeft + 16, Height: smoothingHeight,
+			paint: func(_ *Figure, c draw.Canvas) {
+				s.paintSamples(figure.Inset(c), picture, samples, answers, row, predicted, name)
+			},
+		}
+	}
 	return &Figure{
 		Caption: fmt.Sprintf("left: an image, sixteen noise samples of it with the network's answers, the votes of "+
 			"1,000 of them, and the certified radius; "+

@@ -125,18 +125,18 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 		case *Tabular:
 			page += tablePage(v)
 		case *Figure:
-			kind, picture := "png", []byte(nil)
+			kind, drawn := "png", []byte(nil)
 			data, err := v.bundle()
 			if err != nil {
 				return nil, err
 			}
 			if drawing, ok := data[protocol.MIMEImageSVG].(string); ok {
-				kind, picture = "svg+xml", []byte(drawing)
+				kind, drawn = "svg+xml", []byte(drawing)
 			} else {
-				picture = data[protocol.MIMEImagePNG].([]byte)
+				drawn = data[protocol.MIMEImagePNG].([]byte)
 			}
 			page += fmt.Sprintf(`<img alt="%s" style="max-width:100%%" width="%.0f" src="data:image/%s;base64,%s"/>`,
-				html.EscapeString(v.Caption), v.Width.Points()/0.75, kind, base64.StdEncoding.EncodeToString(picture))
+				html.EscapeString(v.Caption), v.Width.Points()/0.75, kind, base64.StdEncoding.EncodeToString(drawn))
 			menu, err := v.menu()
 			if err != nil {
 				return nil, err

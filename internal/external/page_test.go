@@ -60,3 +60,43 @@ func TestPagesNeedNoNetwork(t *testing.T) {
 		t.Errorf("%d formulas in all pages", formulas)
 	}
 }
+
+// The three lectures of docs/teaching.md as slides: each has its parts, a slide for each cell, sliders, and no plumbing.
+func TestSlidesOfTheLectures(t *testing.T) {
+	data, err := os.ReadFile("../../notebooks/certification.ipynb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "certification.ipynb")
+	if err := os.WriteFile(copied, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for parts, want := range map[string]struct {
+		slides   int
+		in, none string
+	}{
+		"1-2": {8, "1. A classifier that can be drawn", "3. How the radius is proven"},
+		"3":   {8, "data-certspec-widget", "4. What noise samples buy"},
+		"4-6": {12, "6. A ledger, checked before your eyes", "930 of 1,000"},
+	} {
+		made, err := jupyter.Slides(context.Background(), copied, parts, progress.Messages(t.Logf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := os.ReadFile(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(page)
+		if n := strings.Count(text, "<section"); n < want.slides {
+			t.Errorf("parts %s: %d slides, want at least %d", parts, n, want.slides)
+		}
+		if !strings.Contains(text, want.in) || strings.Contains(text, want.none) || strings.Contains(text, "nb.Tier(") {
+			t.Errorf("parts %s: %q missing, or %q or plumbing there", parts, want.in, want.none)
+		}
+	}
+	if _, err := jupyter.Slides(context.Background(), copied, "8", progress.Messages(t.Logf)); err == nil ||
+		!strings.Contains(err.Error(), "no part 8") {
+		t.Errorf("a part that is not there: %v", err)
+	}
+}

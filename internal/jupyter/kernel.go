@@ -47,7 +47,7 @@ type Kernel struct {
 }
 
 // Install builds what the kernel needs, compiles what the quickstart imports, so that first cells
-// need not, and registers the kernel below dataDir. version is that of the running program; show,
+// need not, and registers the kernel below dataDir, with a card in JupyterLab's launcher. version is that of the running program; show,
 // which may be nil, gets the progress; flags are further flags of GoNB.
 func Install(ctx context.Context, dataDir, version string, show progress.Reporter, flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
@@ -97,6 +97,9 @@ func Install(ctx context.Context, dataDir, version string, show progress.Reporte
 			return Kernel{}, fmt.Errorf("kernel: %w", err)
 		}
 	}
+	if err := installLauncher(dataDir); err != nil {
+		return Kernel{}, fmt.Errorf("kernel: the launcher's card: %w", err)
+	}
 	return k, nil
 }
 
@@ -106,7 +109,7 @@ func Uninstall(dataDir string) (bool, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return true, os.RemoveAll(dir)
+	return true, errors.Join(os.RemoveAll(dir), os.RemoveAll(filepath.Join(dataDir, "labextensions", KernelName)))
 }
 
 // startScript is what Jupyter runs. A script rather than the env table of kernel.json,

@@ -24,6 +24,9 @@ const ProgressVariable = "CERTSPEC_PROGRESS"
 // TierVariable is the environment variable that tells a notebook how much to compute.
 const TierVariable = "CERTSPEC_TIER"
 
+// BatchVariable is the environment variable that tells cells that nobody moves their sliders.
+const BatchVariable = "CERTSPEC_BATCH"
+
 // Options say how to run a notebook.
 type Options struct {
 	Tier     string            // "fast" or "paper"; empty leaves it to the notebook
@@ -67,6 +70,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 	}
 	env := append(os.Environ(), "JUPYTER_DATA_DIR="+jupyter, "JUPYTER_RUNTIME_DIR="+filepath.Join(jupyter, "runtime"),
 		"JUPYTER_CONFIG_DIR="+filepath.Join(jupyter, "config"), "IPYTHONDIR="+jupyter, "PYTHONPATH=", "PYTHONHOME=")
+	env = append(env, BatchVariable+"=1")
 	if opt.Tier != "" {
 		env = append(env, TierVariable+"="+opt.Tier)
 	}
@@ -98,6 +102,16 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 
 // Page writes the web page of an executed notebook beside it and returns its name. The page needs no network.
 func Page(ctx context.Context, notebook string, show progress.Reporter) (html string, err error) {
+	return made(ctx, notebook, "", show)
+}
+
+// Slides writes slides of some parts of a notebook beside it, such as 1-3, and returns their name. A browser that
+// shows them loads Reveal.js from the network.
+func Slides(ctx context.Context, notebook, parts string, show progress.Reporter) (html string, err error) {
+	return made(ctx, notebook, parts, show)
+}
+
+func made(ctx context.Context, notebook, parts string, show progress.Reporter) (html string, err error) {
 	python, err := pyenv.Ensure(ctx, pyenv.Notebook, show)
 	if err != nil {
 		return "", err
@@ -108,10 +122,14 @@ func Page(ctx context.Context, notebook string, show progress.Reporter) (html st
 	}
 	defer os.RemoveAll(dir)
 	env := append(os.Environ(), "JUPYTER_CONFIG_DIR="+dir, "IPYTHONDIR="+dir, "PYTHONPATH=", "PYTHONHOME=")
-	if err := after(ctx, python, env, dir, "page", notebook); err != nil {
+	task, end := []string{"page", notebook}, ".html"
+	if parts != "" {
+		task, end = []string{"slides", notebook, parts}, ".slides.html"
+	}
+	if err := after(ctx, python, env, dir, task...); err != nil {
 		return "", fmt.Errorf("%s: %w", notebook, err)
 	}
-	return strings.TrimSuffix(notebook, ".ipynb") + ".html", nil
+	return strings.TrimSuffix(notebook, ".ipynb") + end, nil
 }
 
 // follow passes on what cells write to file, until the function that it returns is called.
@@ -145,13 +163,13 @@ func follow(file string, report progress.Reporter) (stop func()) {
 //go:embed notebook.py
 var afterwards []byte
 
-// after does a task of notebook.py on an executed notebook; the script is put into dir.
-func after(ctx context.Context, python string, env []string, dir, task, notebook string) error {
+// after does a task of notebook.py, which begins with its name and the executed notebook; the script is put into dir.
+func after(ctx context.Context, python string, env []string, dir string, task ...string) error {
 	script := filepath.Join(dir, "notebook.py")
 	if err := atomicfile.Write(script, afterwards); err != nil {
 		return err
 	}
-	return runPython(ctx, python, env, script, task, notebook)
+	return runPython(ctx, python, env, append([]string{script}, task...)...)
 }
 
 // convert runs nbconvert.

@@ -2,6 +2,7 @@
 
     python notebook.py tidy FILE.ipynb    name the language for those who colour code
     python notebook.py page FILE.ipynb    write FILE.html, which needs no network
+    python notebook.py slides FILE.ipynb PARTS   write FILE.slides.html of the parts 1 to 3, say, for PARTS = 1-3
 """
 import html
 import re
@@ -22,6 +23,8 @@ def tidy(notebook):
     """GoNB does not name its lexer, and code without one is not coloured."""
     notebook.metadata.setdefault("language_info", {})["pygments_lexer"] = "go"
     for cell in notebook.cells:
+        if "outputs" in cell:  # progress leaves an empty element
+            cell.outputs = [o for o in cell.outputs if o.get("data", {}).get("text/html") != ""]
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if "image/png" in data:
@@ -97,10 +100,45 @@ def fold(body, cell):
     return body[:start] + line + body[start:end] + "</details>" + body[end:]
 
 
-def main(task, file):
+PART = re.compile(r"^## (\d+)\. ")
+
+
+def slides(notebook, parts):
+    """The cells of some parts, whose headings are numbered: a slide begins at a heading and at a code cell."""
+    from nbconvert import SlidesExporter
+
+    first, _, last = parts.partition("-")
+    wanted, kept, part = range(int(first), int(last or first) + 1), [], 0
+    for cell in notebook.cells:
+        # A heading may stand in the middle of a cell, where a part ends.
+        pieces = re.split(r"(?m)^(?=## )", cell.source) if cell.cell_type == "markdown" else [cell.source]
+        for piece in pieces:
+            heading = PART.match(piece)
+            part = int(heading[1]) if heading else 0 if piece.startswith("## ") else part
+            if part not in wanted or not piece.strip():
+                continue
+            one = nbformat.from_dict(cell)
+            one.source = piece
+            hidden = one.metadata.get("jupyter", {}).get("source_hidden")
+            one.metadata["slideshow"] = {"slide_type": "slide" if heading else "-" if hidden else "subslide"}
+            if hidden:
+                one.source = ""
+            kept.append(one)
+    if not kept:
+        raise SystemExit(f"no part {parts} in the notebook: headings as in '## 1. A title' begin one")
+    notebook.cells = kept
+    body, _ = SlidesExporter(reveal_scroll=True, reveal_theme="simple").from_notebook_node(notebook)
+    return body
+
+
+def main(task, file, *parts):
     notebook = tidy(nbformat.read(file, as_version=4))
     if task == "tidy":
         nbformat.write(notebook, file)
+    elif task == "slides":
+        body = slides(notebook, *parts)
+        with open(re.sub(r"\.ipynb$", "", file) + ".slides.html", "w", encoding="utf-8") as out:
+            out.write(body)
     else:
         with open(re.sub(r"\.ipynb$", "", file) + ".html", "w", encoding="utf-8") as out:
             out.write(page(notebook))

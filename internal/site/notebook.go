@@ -50,6 +50,12 @@ func (w *writer) notebook(file string) (page, error) {
 			Type    string   `json:"cell_type"`
 			Source  text     `json:"source"`
 			Outputs []output `json:"outputs"`
+
+			Metadata struct {
+				Jupyter struct {
+					Hidden bool `json:"source_hidden"`
+				} `json:"jupyter"`
+			} `json:"metadata"`
 		} `json:"cells"`
 	}
 	if err := json.Unmarshal(data, &book); err != nil {
@@ -57,6 +63,8 @@ func (w *writer) notebook(file string) (page, error) {
 	}
 	p := page{File: pageOf(file), Title: file, Policy: plainPolicy}
 	var b bytes.Buffer
+	// The switch works without a script: what follows it in the page is shown or hidden by its state.
+	b.WriteString("<input type=\"checkbox\" id=\"show-code\" checked><label for=\"show-code\"> show code</label>\n")
 	for i, cell := range book.Cells {
 		if cell.Type == "markdown" {
 			if p.Title == file {
@@ -69,9 +77,15 @@ func (w *writer) notebook(file string) (page, error) {
 			b.WriteString(body)
 			continue
 		}
+		open, shut := "<div class=\"code\">", "</div>"
+		if cell.Metadata.Jupyter.Hidden {
+			open, shut = "<details class=\"code\"><summary>code</summary>", "</details>"
+		}
+		b.WriteString(open)
 		if err := highlight(&b, "go", string(cell.Source)); err != nil {
 			return page{}, err
 		}
+		b.WriteString(shut + "\n")
 		for _, o := range cell.Outputs {
 			b.WriteString("<div class=\"output\">")
 			if err := w.output(&b, file, o); err != nil {

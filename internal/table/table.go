@@ -76,7 +76,7 @@ func line(note string) string { return printable.Line(strings.ReplaceAll(note, "
 // HTML is the table as an HTML fragment that reads the same in a live notebook, in a saved page, and where a web site
 // strips styles: alignment, against Jupyter's own; a wide table scrolls by itself, and its first column stays in sight.
 func (t *Table) HTML() string {
-	w := t.writer(func(text string) string { return breakable(html.EscapeString(text)) })
+	w := t.writerOf(func(text string) string { return breakable(html.EscapeString(text)) }, human)
 	w.Style().HTML = pretty.HTMLOptions{CSSClass: "dataframe", EmptyColumn: "&nbsp;", Newline: "<br/>",
 		EscapeText: false}
 	s := w.RenderHTML()
@@ -180,8 +180,33 @@ func (t *Table) Save(path string) error {
 	return atomicfile.Write(path, []byte(text))
 }
 
+// human is Format for people: digits in groups of three, and powers of ten as such.
+func human(value any) string {
+	s := Format(value)
+	f, ok := number(value)
+	switch v := reflect.ValueOf(value); {
+	case !ok:
+		return s
+	case v.IsValid() && (v.CanInt() || v.CanUint()) && math.Abs(f) >= 10_000:
+		return Grouped(f, 0)
+	}
+	if digits, power, ok := strings.Cut(s, "e"); ok {
+		n, err := strconv.Atoi(power)
+		if err != nil {
+			return s
+		}
+		return digits + " · 10" + raised.Replace(strconv.Itoa(n))
+	}
+	return s
+}
+
+var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
+	"8", "⁸", "9", "⁹")
+
 // writer fills go-pretty's table with formatted cells, numbers to the right.
-func (t *Table) writer(escape func(string) string) pretty.Writer {
+func (t *Table) writer(escape func(string) string) pretty.Writer { return t.writerOf(escape, Format) }
+
+func (t *Table) writerOf(escape func(string) string, format func(any) string) pretty.Writer {
 	w := pretty.NewWriter()
 	w.SuppressTrailingSpaces()
 	w.Style().Format = pretty.FormatOptions{}
@@ -206,7 +231,7 @@ func (t *Table) writer(escape func(string) string) pretty.Writer {
 	for _, row := range t.Rows {
 		cells := make(pretty.Row, len(row))
 		for i, cell := range row {
-			cells[i] = escape(Format(cell))
+			cells[i] = escape(format(cell))
 		}
 		w.AppendRow(cells)
 	}
@@ -273,7 +298,7 @@ func Format(value any) string {
 func Grouped(v float64, digits int) string {
 	s := strconv.FormatFloat(v, 'f', digits, 64)
 	whole, rest, _ := strings.Cut(s, ".")
-	first := len(strings.TrimLeft(whole, "0123456789")) // a sign
+	first := len(whole) - len(strings.TrimLeft(whole, "-"))
 	for i := len(whole) - 3; i > first; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}

@@ -56,7 +56,7 @@ func cells(t *testing.T, fragment string) []string {
 
 func TestHTMLKeepsEveryCharacter(t *testing.T) {
 	got := cells(t, nastyTable().HTML())
-	want := []string{"name <b>", "value_1", nasty, "0.250", "plain", "1.23e+06"}
+	want := []string{"name <b>", "value_1", nasty, "0.250", "plain", "1.23 · 10⁶"}
 	if strings.Join(got, "\x00") != strings.Join(want, "\x00") {
 		t.Errorf("cells are %q, want %q", got, want)
 	}
@@ -140,6 +140,16 @@ func TestLaTeXEscapes(t *testing.T) {
 	}
 	if lines[2] != `\begin{tabular}{lr}` {
 		t.Errorf("line %q, want the numbers to the right: \\begin{tabular}{lr}", lines[2])
+	}
+}
+
+// A page has digits in groups and powers of ten; other forms are for programs, too.
+func TestHuman(t *testing.T) {
+	for value, want := range map[any]string{9999: "9999", 100_000: "100,000", -12_345: "-12,345", 7e-5: "7 · 10⁻⁵", 0.25: "0.250",
+		"1e5": "1e5", 0: "0"} {
+		if got := human(value); got != want {
+			t.Errorf("%v reads %q, want %q", value, got, want)
+		}
 	}
 }
 

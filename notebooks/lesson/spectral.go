@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/spectral/fourier"
@@ -272,4 +273,40 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 		each.Add(a.Name, severities, a.ACR, a.Interval.Low, a.Interval.High)
 	}
 	return groups, each
+}
+
+// Numbers is a slider over numbers.
+func Numbers(name string, start int, values ...float64) nb.Slider {
+	s := nb.Slider{Name: name, Start: start}
+	for _, v := range values {
+		s.Values = append(s.Values, fmt.Sprint(v))
+	}
+	return s
+}
+
+// ProbeAnswers shows an image of data, a wave of the frequency (u, v), and the image with that probe of some norm in each
+// channel, with what the model answers.
+func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v int, norm float64) *nb.Figure {
+	one := data.Subset(dataset.Range(i, i+1))
+	options := spectral.ProbeOptions{Epsilon: norm}
+	clean := nb.Must(one.Load(nb.Context()))
+	probed := nb.Must(spectral.Probed(one, spectral.Frequency{U: u, V: v}, options).Load(nb.Context()))
+	row := nb.Row{}
+	for _, images := range []*dataset.Images{clean, probed} {
+		grid := images.Grid(0)
+		result := classifier.Result{Classes: make([]int32, 1)}
+		nb.Check(model.Classify(nb.Context(), classifier.Batch{N: 1, Grid: grid}, &result))
+		var values []float64
+		for _, z := range grid {
+			values = append(values, float64(z)/pixel.Steps)
+		}
+		answer := "no class"
+		if c := result.Classes[0]; c >= 0 && int(c) < len(clean.Classes) {
+			answer = clean.Classes[c]
+		}
+		row.Images, row.Words = append(row.Images, nb.Bytes(values)), append(row.Words, "answer: "+answer)
+	}
+	row.Words[0] += "\nlabel: " + clean.Classes[clean.Labels[0]]
+	row.Words[1] += fmt.Sprintf("\nu = %d, v = %d, norm %g", u, v, norm)
+	return nb.Images("", clean.Shape, row)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 func Command() *cobra.Command {
 	return cli.Noun("notebook", "Run notebooks without a browser, open them in one, register the kernel for Jupyter",
 		"",
-		runCommand(), labCommand(), installCommand())
+		runCommand(), labCommand(), installCommand(), slidesCommand())
 }
 
 // runOptions are what the flags of "notebook run" ask.
@@ -119,6 +120,39 @@ func refuseStandIns(file, executed, tier string) error {
 		"(certspec dataset fetch NAME, or CERTSPEC_DATA=FOLDER), and run again; or leave out --save", file, cells,
 		executed)
 }
+
+func slidesCommand() *cobra.Command {
+	var parts string
+	cmd := &cobra.Command{
+		Use:   "slides FILE",
+		Short: "Make slides of some parts of an executed notebook, for a lecture",
+		Long: "Make slides of some parts of an executed notebook, FILE.slides.html beside it, for a lecture. A part begins\n" +
+			"with a numbered heading, as in \"## 1. A title\". A browser that shows them loads Reveal.js from the network.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || !strings.HasSuffix(args[0], ".ipynb") {
+				return cli.Usagef("certspec notebook slides needs one notebook file (.ipynb)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !partsForm.MatchString(parts) {
+				return cli.Usagef("--parts %q: numbers of parts expected, as in 1-3", parts)
+			}
+			file, err := jupyter.Slides(cmd.Context(), args[0], parts, cli.Progress())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), file)
+			return err
+		},
+	}
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.StringVar(&parts, "parts", "1-9", "first and last part, as in 1-2")
+	})
+	return cmd
+}
+
+var partsForm = regexp.MustCompile(`^[1-9](-[1-9])?$`)
 
 func labCommand() *cobra.Command {
 	return &cobra.Command{

@@ -1,0 +1,114 @@
+package nb
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/janpfeifer/gonb/gonbui"
+	"github.com/janpfeifer/gonb/gonbui/comms"
+	"github.com/janpfeifer/gonb/gonbui/dom"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+)
+
+//go:embed live.js
+var liveScript string
+
+// batchVariable is the environment variable that says that nobody moves sliders while cells run.
+const batchVariable = "CERTSPEC_BATCH"
+
+// How long a cell waits for the first move of a slider, and for the next one.
+var firstMove, nextMove = 20 * time.Second, 10 * time.Minute
+
+// Live shows a figure that this cell computes anew for each choice of the sliders, by index. The cell runs on until it
+// is interrupted, or nobody moves a slider: 20 seconds at first, then ten minutes. Where cells run without a reader,
+// and in saved notebooks, it is the figure of the first choice.
+func Live(sliders []Slider, show func(at []int) *Figure) {
+	at := make([]int, len(sliders))
+	for i, s := range sliders {
+		if at[i] = s.Start; s.Start < 0 || s.Start >= len(s.Values) {
+			end(fmt.Errorf("nb.Live: slider %s starts at value %d of %d", s.Name, s.Start, len(s.Values)))
+			return
+		}
+	}
+	first := show(at)
+	if !inNotebook || os.Getenv(batchVariable) != "" {
+		Show(first)
+		return
+	}
+	id := "certspec-live-" + gonbui.UniqueId()
+	element := id + "-element"
+	display := func(page string) {
+		gonbui.UpdateHtml(element, page)
+		gonbui.Sync()
+	}
+	display(livePage(id, sliders, first))
+	moves := comms.Listen[string]("/" + id + "/at").LatestOnly()
+	defer moves.Close()
+	names := make([][]string, len(sliders))
+	for i, s := range sliders {
+		names[i] = s.Values
+	}
+	values, err := json.Marshal(names)
+	end(err)
+	dom.TransientJavascript(strings.NewReplacer("LIVE", id, "VALUES", string(values)).Replace(liveScript))
+	last := first
+	for wait := firstMove; ; wait = nextMove {
+		select {
+		case move := <-moves.C:
+			if next, ok := choice(move, sliders); ok {
+				last = show(next)
+				comms.Send("/"+id+"/frame", picture(last))
+			}
+			continue
+		case <-Context().Done():
+		case <-time.After(wait):
+		}
+		break
+	}
+	comms.Send("/"+id+"/end", "The sliders sleep. Run the cell again to wake them.")
+	display("")
+	Show(last)
+}
+
+// choice reads the indices of a move.
+func choice(move string, sliders []Slider) (at []int, ok bool) {
+	for i, word := range strings.Split(move, ",") {
+		k, err := strconv.Atoi(word)
+		if err != nil || i >= len(sliders) || k < 0 || k >= len(sliders[i].Values) {
+			return nil, false
+		}
+		at = append(at, k)
+	}
+	return at, len(at) == len(sliders)
+}
+
+func livePage(id string, sliders []Slider, first *Figure) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<div id=\"%s\" style=\"font-family:sans-serif\">\n<div>", id)
+	for _, s := range sliders {
+		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:18em\">%s <input type=\"range\" min=\"0\" max=\"%d\" "+
+			"value=\"%d\" disabled style=\"vertical-align:middle\"><output>%s</output></label>\n",
+			html.EscapeString(s.Name), len(s.Values)-1, s.Start, html.EscapeString(s.Values[s.Start]))
+	}
+	fmt.Fprintf(&b, "<em data-state></em></div>\n<div data-frame>%s</div></div>", picture(first))
+	return b.String()
+}
+
+// picture is a figure as a piece of a page.
+func picture(f *Figure) string {
+	data, err := f.bundle()
+	end(err)
+	if drawing, ok := data[protocol.MIMEImageSVG].(string); ok {
+		return drawing
+	}
+	pixels, _ := data[protocol.MIMEImagePNG].([]byte)
+	return fmt.Sprintf(`<img alt="%s" width="%.0f" src="data:image/png;base64,%s"/>`, html.EscapeString(f.Caption),
+		f.Width.Points()/0.75, base64.StdEncoding.EncodeToString(pixels))
+}
