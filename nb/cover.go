@@ -57,7 +57,7 @@ func (s Smoothing) Figure() *Figure {
 		return &Figure{
 			Caption: fmt.Sprintf("an image, noise samples of it with the network's answers, their votes and the certified "+
 				"radius; %s", curveTitle([]*rs.Run{s.Run})),
-			Width: smoothingLeft + 16, Height: smoothingHeight,
+			Width: smoothingLeft + 0.8*vg.Inch, Height: smoothingHeight,
 			paint: func(_ *Figure, c draw.Canvas) {
 				s.paintSamples(figure.Inset(c), picture, samples, answers, row, predicted, name)
 			},

@@ -60,8 +60,7 @@ func TestCommittedNotebooks(t *testing.T) {
 				}
 			}
 		}
-		// What progress leaves is an empty element per cell that showed any.
-		if empty > run {
+		if empty > 0 { // progress leaves one, which is taken out when a notebook is saved
 			t.Errorf("%s: %d empty outputs in %d code cells", file, empty, run)
 		}
 		for line := range strings.Lines(string(data)) {

@@ -158,10 +158,17 @@ func TestInstallAndUninstall(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(k.Dir, "path", "certspec")); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("certspec is not on the kernel's PATH: %v", err)
 	}
+	card := filepath.Join(data, "labextensions", KernelName, "static", "remoteEntry.js")
+	if text, err := os.ReadFile(card); err != nil || !strings.Contains(string(text), `"cell_type":"code"`) {
+		t.Errorf("the launcher's card has no template: %v", err)
+	}
 	for _, want := range []bool{true, false} {
 		if found, err := Uninstall(data); found != want || err != nil {
 			t.Errorf("Uninstall: %v, %v; want %v", found, err, want)
 		}
+	}
+	if _, err := os.Stat(filepath.Dir(card)); !os.IsNotExist(err) {
+		t.Errorf("the launcher's card is still there: %v", err)
 	}
 }
 

@@ -307,6 +307,6 @@ func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v in
 		row.Images, row.Words = append(row.Images, nb.Bytes(values)), append(row.Words, "answer: "+answer)
 	}
 	row.Words[0] += "\nlabel: " + clean.Classes[clean.Labels[0]]
-	row.Words[1] += fmt.Sprintf("\nu = %d, v = %d, norm %g", u, v, norm)
+	row.Words[1] += fmt.Sprintf("\nu = %d, v = %d,\nnorm %g", u, v, norm)
 	return nb.Images("", clean.Shape, row)
 }
