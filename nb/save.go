@@ -44,7 +44,8 @@ func saveMenu(name string, files map[string][]byte, kinds ...string) string {
 	script := strings.NewReplacer("MENU", id, "FILES", string(encoded), "NAME",
 		fmt.Sprintf("%q", name)).Replace(saveScript)
 	return fmt.Sprintf("<select data-certspec-save=\"%s\" aria-label=\"save as\" hidden style=\"font:11px sans-serif;"+
-		"color:#777;width:5.5em;height:15px;border:0;background:none;padding:0\"><option value=\"\">save as</option>%s</select>\n"+
+		"color:#777;width:5.5em;height:15px;border:0;background:none;padding:0\">"+
+		"<option value=\"\">save as</option>%s</select>\n"+
 		"<script>\n%s</script>\n", id, options.String(), script)
 }
 

@@ -47,8 +47,9 @@ type Kernel struct {
 }
 
 // Install builds what the kernel needs, compiles what the quickstart imports, so that first cells
-// need not, and registers the kernel below dataDir, with a card in JupyterLab's launcher. version is that of the running program; show,
-// which may be nil, gets the progress; flags are further flags of GoNB.
+// need not, and registers the kernel below dataDir, with a card in JupyterLab's launcher. version is
+// that of the running program; show, which may be nil, gets the progress; flags are further flags of
+// GoNB.
 func Install(ctx context.Context, dataDir, version string, show progress.Reporter, flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
 	if err != nil {

@@ -200,8 +200,8 @@ func human(value any) string {
 	return s
 }
 
-var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷",
-	"8", "⁸", "9", "⁹")
+var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶",
+	"7", "⁷", "8", "⁸", "9", "⁹")
 
 // writer fills go-pretty's table with formatted cells, numbers to the right.
 func (t *Table) writer(escape func(string) string) pretty.Writer { return t.writerOf(escape, Format) }

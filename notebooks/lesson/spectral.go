@@ -284,8 +284,8 @@ func Numbers(name string, start int, values ...float64) nb.Slider {
 	return s
 }
 
-// ProbeAnswers shows an image of data, a wave of the frequency (u, v), and the image with that probe of some norm in each
-// channel, with what the model answers.
+// ProbeAnswers shows an image of data, and the same with a probe of the frequency (u, v) and a norm in each channel,
+// with what the model answers.
 func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v int, norm float64) *nb.Figure {
 	one := data.Subset(dataset.Range(i, i+1))
 	options := spectral.ProbeOptions{Epsilon: norm}
