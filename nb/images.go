@@ -80,7 +80,7 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 		end(fmt.Errorf("nb.HeatMaps: %d titles for %d maps", len(titles), len(maps)))
 		return nil
 	}
-	of := figure.HeatMaps{Columns: 3, Low: low, High: high}
+	of := figure.HeatMaps{Columns: 4, Low: low, High: high}
 	for i, m := range maps {
 		of.Maps = append(of.Maps, figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U,
 			Values: m.Values})

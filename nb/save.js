@@ -4,6 +4,9 @@
   for (const menu of document.querySelectorAll('[data-certspec-save="MENU"]:not([data-awake])')) {
     menu.setAttribute("data-awake", "");
     menu.hidden = false;
+    menu.style.display = "block";
+    if (menu.previousElementSibling) menu.style.margin = "-10px 0 0";
+    else menu.closest(".jp-OutputArea-child")?.style.setProperty("margin-top", "-10px");
     const picture = () => [...document.querySelectorAll("img, svg[aria-label]")]
       .filter((e) => e.compareDocumentPosition(menu) & Node.DOCUMENT_POSITION_FOLLOWING).pop();
     const drawing = (e) => {

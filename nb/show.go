@@ -141,7 +141,7 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 			if err != nil {
 				return nil, err
 			}
-			page += "<br/>" + menu
+			page += menu
 		default:
 			page += "<p>" + html.EscapeString(fmt.Sprint(v)) + "</p>"
 		}

@@ -308,5 +308,8 @@ func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v in
 	}
 	row.Words[0] += "\nlabel: " + clean.Classes[clean.Labels[0]]
 	row.Words[1] += fmt.Sprintf("\nu = %d, v = %d,\nnorm %g", u, v, norm)
-	return nb.Images("", clean.Shape, row)
+	f := nb.Images("", clean.Shape, row)
+	f.Caption = fmt.Sprintf("an image, and the same with a probe of frequency (%d, %d) and norm %g, with the answers",
+		u, v, norm)
+	return f
 }

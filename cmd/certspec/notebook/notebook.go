@@ -126,9 +126,9 @@ func slidesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "slides FILE",
 		Short: "Make slides of some parts of an executed notebook, for a lecture",
-		Long: "Make slides of some parts of an executed notebook, FILE.slides.html beside it, for a lecture. A part begins\n" +
-			"with a numbered heading, as in \"## 1. A title\". A browser that shows them loads Reveal.js from the\n" +
-			"network.",
+		Long: "Make slides of some parts of an executed notebook, FILE.slides.html beside it, for a lecture.\n" +
+			"A part begins with a numbered heading, as in \"## 1. A title\". A browser that shows them loads\n" +
+			"Reveal.js from the network.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || !strings.HasSuffix(args[0], ".ipynb") {
 				return cli.Usagef("certspec notebook slides needs one notebook file (.ipynb)")

@@ -83,7 +83,7 @@ func ByGroup(title string, of []experiment.GroupRadius) figure.Grid {
 //
 // Errors: no map to draw.
 func HeatMaps(f *experiment.Filled) (figure.HeatMaps, error) {
-	out := figure.HeatMaps{Columns: columns}
+	out := figure.HeatMaps{Columns: 4}
 	for _, l := range f.Lines {
 		if m := l.HeatMap(); m != nil {
 			out.High = max(out.High, slices.Max(m.Values))
