@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     135_534,
+	"Go lines without tests":     136_050,
 	"Go lines above 120 columns": 3,
-	"public names":               1_109,
+	"public names":               1_110,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    900,
 	"words of docs/results.md":   2_783,
-	"words of the pages in docs": 25_794,
+	"words of the pages in docs": 25_825,
 }
 
 func TestBudget(t *testing.T) {
