@@ -29,12 +29,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapt MODEL --method {bn|tent} --data NAME --out PATH [flags]",
 		Short: "Adapt a trained network to other images, without their labels",
-		Long: `Adapt a trained network to images that look unlike those it was trained on, without their labels: by
-new statistics of batch
-normalisation (bn), or by TENT (tent), which also moves its scales and shifts so as to lower the entropy of
-the predictions. The images are seen
-with noise. The adapted network is a model file of its own, a fixed function that can be certified; its card
-names the adaptation.`,
+		Long: `Adapt a trained network to images that look unlike those it was trained on, without their labels.
+
+bn takes new statistics of batch normalisation. tent (TENT) also moves its scales and shifts, to lower the
+entropy of the predictions. The images are seen with noise. The adapted network is a model file of its own, a
+fixed function that can be certified. Its card names the adaptation.`,
 		Example: "  certspec adapt models/resnet20 --method tent --data cifar10/test --corrupt fog " +
 			"--severity 3 --out models/resnet20-fog",
 		Args: cli.OneModel,

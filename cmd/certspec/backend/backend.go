@@ -127,9 +127,8 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare an engine with the Go backend on small programs, or time all engines",
-		Long: `Compile and run small programs on the engine, and compare the results with those of the Go backend.
-With --bench,
-time a matrix product, a convolution and a ResNet-20 on every usable engine instead.`,
+		Long: `Compile and run small programs on the engine, and compare the results with those of the Go backend. With
+--bench, time a matrix product, a convolution and a ResNet-20 on every usable engine instead.`,
 		Example: "  certspec backend check --engine xla\n  certspec backend check --bench",
 		Args:    cli.NoArgs,
 	}

@@ -37,13 +37,13 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bound --k K --n N [--sigma S] [flags]",
 		Short: "Compute a confidence bound and a certified radius from class counts",
-		Long: `What k of n independent noise samples prove: a lower bound on the probability of the class that holds with
-probability at least 1−alpha, and the radius that follows under noise of standard deviation sigma. Bound and
-radius are rounded down, so that all digits are sound.
+		Long: `Bound the probability p of a class from k hits of n independent noise samples.
 
-With --radius it asks instead from how many of n noise samples on that radius is certified by the betting
-test, which may look
-after every noise sample, and with --k too whether that many do.`,
+The lower bound on p holds with probability at least 1−alpha. The radius that follows, under noise of standard
+deviation sigma, is printed with it. Both are rounded down, so that all digits are sound.
+
+--radius asks the other way round: how many hits of n certify that radius by the betting test, which may look
+after every noise sample. With --k too, it says whether so many do.`,
 		Example: `  certspec bound --k 99000 --n 100000 --alpha 0.001 --sigma 0.25
   certspec bound --k 90 --n 100 --alpha 0.05 --two-sided
   certspec bound --radius 0.25 --sigma 0.25 --n 1000`,

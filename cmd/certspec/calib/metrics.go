@@ -49,20 +49,28 @@ func metricsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "metrics {--in FILE | --probabilities FILE | --ledger FILE} [flags]",
 		Short: "Measure calibration: ECE and related errors, Brier score, log loss, reliability, a test",
-		Long: `Calibration of the confidences in a CSV file, or of the images that a ledger certifies at a radius:
-expected calibration error over equal bins (ECE) and over
-bins of equal count (AdaECE: blocks of the order, which part samples of equal confidence; AdaECE, quantiles:
-edges at quantiles of the confidences, which do not), the
-smooth calibration error, which has no bins, the debiased root-mean-square error, the maximum error of a bin
-(MCE), top-label Brier score and log loss, and the bars of
-the reliability diagram. --probabilities reads whole rows, with columns label, p0, p1, …: of the most
-probable class, and the classwise ECE besides.
---test tests whether the confidences are calibrated, by the squared kernel calibration error against
-simulated samples that are. --diagram draws the
-bars, with where the accuracies of calibrated confidences lie, in all bins at once at --level. With
---bootstrap, intervals: exact of the
-accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does
-not bias; none of the smooth, the maximum and the classwise error.`,
+		Long: `Measure the calibration of confidences in a CSV file, or of the images that a ledger certifies at a radius.
+
+It prints
+
+  ECE                  expected calibration error over equal bins
+  AdaECE               the same over bins of equal count, which may part samples of equal confidence
+  AdaECE, quantiles    the same with edges at quantiles of the confidences, which part none
+  smooth ECE           without bins
+  debiased ECE         root mean square, without the bias of small bins
+  MCE                  the largest error of a bin
+  Brier, log loss      of the top label
+
+It also prints the bars of the reliability diagram. --probabilities reads whole rows (columns label, p0,
+p1, …), takes the most probable class, and adds the classwise ECE.
+
+--test asks whether the confidences are calibrated: the squared kernel calibration error is compared with
+that of simulated samples that are. --diagram draws the bars. It marks where the accuracies of calibrated
+confidences lie, in all bins at once at --level.
+
+--bootstrap adds intervals. That of the accuracy is exact. Those of Brier score and log loss are percentiles.
+Those of the calibration errors are free of the bias of resampling. The smooth, the maximum and the
+classwise error have none.`,
 		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json\n  certspec calib metrics " +
 			"--probabilities softmax.csv --test 999 --diagram reliability.svg",
 		Args: cli.NoArgs,

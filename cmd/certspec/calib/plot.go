@@ -49,9 +49,9 @@ func plotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot LEDGER… --figure NAME --out FILE",
 		Short: "Draw certified calibration over the radius, and what searches find of it",
-		Long: `Draw what ledgers with scores certify of their confidences, a curve for each ledger over the radii
-at which at least 20 images are certified. The
-numbers of the picture are printed beside it. The figures are those of Emde et al. 2025:
+		Long: `Draw what ledgers with scores certify of their confidences, a curve for each ledger over the radii at
+which at least 20 images are certified. The numbers of the picture are printed beside it. The figures
+are those of Emde et al. 2025:
 
 cbs       the certified Brier score (figures 2 and 16a); with --common, of the images that are certified at
           all radii shown (16b)

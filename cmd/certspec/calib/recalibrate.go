@@ -25,19 +25,19 @@ func recalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recalibrate {--in FILE | --ledger FILE} [--fit FILE] [flags]",
 		Short: "Fit a map of the confidences on some samples, and certify its calibration on others",
-		Long: `Fit a non-decreasing map g of the confidences, and judge it on samples that it was not fitted on. As
-g does not
-fall, [g(l), g(u)] is a certified interval of g's confidence wherever [l, u] was one. It is fitted at each
-radius on the file of --fit, another
-ledger or CSV file; without --fit, on the samples at even places (0, 2, …), and judged on the others. The
-objective certified-brier fits to the worst confidences inside the
-intervals. Beside both stands a constant confidence, the accuracy of the samples that g was fitted on, and
-the resolution: a calibration that is no better than the constant's says nothing.
+		Long: `Fit a non-decreasing map g of the confidences, and judge it on samples that it was not fitted on.
 
-With a ledger, what holds for all judged images at once; with --population also for images drawn like them,
-which is refused where g
-was fitted on judged images, or on images that are equal to judged ones: the data sets are read to find
-these, and the halves keep equal images together.`,
+As g does not fall, [g(l), g(u)] is a certified interval of g's confidence wherever [l, u] was one. It is
+fitted at each radius on the file of --fit, another ledger or CSV file. Without --fit, samples at even places
+(0, 2, …) fit, and the others judge. The objective certified-brier fits to the worst confidences inside the
+intervals.
+
+Beside both stand a constant confidence, the accuracy of the samples that fitted g, and the resolution. A
+calibration that is no better than the constant's says nothing.
+
+A ledger also gives what holds for all judged images at once; with --population also for images drawn like
+them, which is refused where g was fitted on judged images, or on images that are equal to judged ones:
+the data sets are read to find these, and the halves keep equal images together.`,
 		Example: "  certspec calib recalibrate --ledger out/fmnist.ledger --radii 0.1 --method platt --objective " +
 			"certified-brier\n" +
 			"  certspec calib recalibrate --in test.csv --fit validation.csv --method isotonic --objective nll " +

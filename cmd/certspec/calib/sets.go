@@ -33,18 +33,18 @@ func setsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sets MODEL --data NAME --sigma S [flags]",
 		Short: "Make prediction sets that hold the label within a radius, from one noise sample per image",
-		Long: `Robust conformal prediction sets: a threshold on 1 − score from calibration images, at a level that
-is raised so far that the
-sets of other images hold the label with probability at least 1 − miscoverage at any point within the radius.
-The probability is over calibration images,
-test image and the noise of both: not for one image alone. The perturbation may depend on everything but the
-noise of the test image: so that
-noise is drawn anew in every call, and --seed, which anybody may know, is for repeating an experiment.
+		Long: `Make robust conformal prediction sets: sets of classes that hold the label, under attack, too.
 
---calibrate of the images, drawn at random, calibrate, the others are tested; with --attacked, the file of
-certspec attack --save, its images
-are tested, as they are and attacked, and all others may calibrate. With too few calibration images for a
-radius every set has all classes.`,
+Calibration images give a threshold on 1 − score. Its level is raised until the sets of other images hold the
+label with probability at least 1 − miscoverage, at any point within the radius. The probability is over
+calibration images, test image and the noise of both, not for one image alone.
+
+The perturbation may depend on everything but the noise of the test image. So that noise is drawn anew in
+every call. --seed, which anybody may know, is for repeating an experiment.
+
+--calibrate of the images, drawn at random, calibrate, the others are tested; with --attacked, the file
+of certspec attack --save, its images are tested, as they are and attacked, and all others may
+calibrate. With too few calibration images for a radius every set has all classes.`,
 		Example: "  certspec calib sets models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 " +
 			"--radii 0,0.125,0.25,0.5\n" +
 			"  certspec attack out/fmnist.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii " +

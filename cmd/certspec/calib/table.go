@@ -47,14 +47,13 @@ func tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table FILE…",
 		Short: "Print a table of calibration and its bounds, a row per file or radius",
-		Long: `A table with a row per CSV file of samples, and per radius of a ledger with scores, as Markdown,
-LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
-Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap,
-mean width of
-the intervals; of a ledger also the resolution, and a row of a constant confidence to compare with, of a CSV
-file both in the notes; with --search also what ADMM and dECE find. What a file has no columns for, and all
-of one without
-samples, is –.`,
+		Long: `Make a table with a row for each CSV file of samples, or for each radius of a ledger with scores.
+It is Markdown, LaTeX (booktabs), CSV, HTML or text.
+
+The columns are accuracy, ECE and Brier score of the confidences, exact certified calibration error,
+certified Brier score, largest mean gap, and mean width of the intervals. A ledger's table also has the
+resolution, and a row of a constant confidence to compare with; a CSV file's table has both in its notes.
+--search adds what ADMM and dECE find. A – stands where a file has no column for a number, or no samples.`,
 		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table " +
 			"out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
 	}

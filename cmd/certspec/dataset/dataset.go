@@ -33,9 +33,8 @@ func listCommand() *cobra.Command {
 		Use:   "list [NAME]",
 		Short: "List the data sets that are known by name, or describe one: images, classes, digest, files",
 		Long: `List the data sets that are known by name, whether they are on this machine, and the forms of a name
-that every
---data takes. With NAME, describe that data set, or the part of it that is named: images, classes, digest,
-licence, files.`,
+that every --data takes. With NAME, describe that data set, or the part of it that is named: images,
+classes, digest, licence, files.`,
 		Example: "  certspec dataset list\n" +
 			"  certspec dataset list fashionmnist/test --count 500\n" +
 			"  certspec dataset list 'cifar10-jpeg/test[skip=20]'\n" +

@@ -21,11 +21,11 @@ func planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan TABLE --tier TIER --pilot FOLDER [flags]",
 		Short: "Compute the minimum detectable difference of each tier, from a pilot",
-		Long: `Say before a run which differences between two rows it can see: from the results of a pilot (a
-folder of the same table at any tier), the
-deviation of paired differences by image, by cell and by seed, and from these the smallest difference that
-the tier's images, cells and seeds show,
-beside the published one; and how many images, or seeds, that one would take. Nothing is computed but this.`,
+		Long: `Say before a run which difference between two rows it can see.
+
+A pilot is a folder of the same table at any tier. Its results give the deviation of paired differences by
+image, by cell and by seed. From these follow the smallest difference that the tier's images, cells and
+seeds show, beside the published one, and how many images or seeds that one would take. Nothing is run.`,
 		Example: "  certspec experiment plan sun2021/table2 --tier evidence --pilot notebooks/results/experiments/A\n" +
 			"  certspec experiment plan sun2021/table2 --tier evidence --pilot notebooks/results/experiments/A --against " +
 			"Gaussian+JSD --rows sun2021/c10/g-jsd,sun2021/c10/fm-hcr",

@@ -27,16 +27,13 @@ func runCommand() *cobra.Command {
 		Use:   "run TABLE --tier TIER --out FOLDER [flags]",
 		Short: "Run the jobs of a table; resume unfinished ones",
 		Long: `Make a table in a folder: train its networks, adapt them where a row says so, certify clean and
-corrupted images, certify and attack
-confidences. Several
-tables of one tier may share a folder, and then their networks and ledgers. certspec experiment table prints
-what there is.
+corrupted images, certify and attack confidences. Several tables of one tier may share a folder, and
+then their networks and ledgers. certspec experiment table prints what there is.
 
 Before it starts it says what is left and about how long it takes, from a measurement of some seconds;
---dry-run stops there.
-A row with a network that fails, by a loss that is not finite for instance, is left open; the other rows are
-made, and the exit code is 1. One that would fail
-so again, as pruning leaves nothing of a layer, is not tried again.`,
+--dry-run stops there. A row with a network that fails, by a loss that is not finite for instance, is
+left open; the other rows are made, and the exit code is 1. One that would fail so again, as pruning
+leaves nothing of a layer, is not tried again.`,
 		Example: "  certspec experiment run sun2021/table2 --tier T1 --data cifar10=cifar10-jpeg --out out/A\n" +
 			"  certspec experiment run sun2021/table2 --tier cpu --rows sun2021/c10/g,sun2021/c10/fm-hcr --out " +
 			"out/A --dry-run\n" +

@@ -24,11 +24,10 @@ func tableCommand() *cobra.Command {
 		Use:   "table FOLDER [TABLE]",
 		Short: "Print a table from the results in a folder",
 		Long: `Print a table with the numbers that a folder holds so far: average certified radii, the main figures
-with intervals and paired
-differences, certified calibration, attacks. What is not there yet is –. The caption names tier, data,
-samples and engines, and whether published
-files of corrupted images or our own were used. It needs manifest.json and results alone. With --left, print
-what is done and what is left.`,
+with intervals and paired differences, certified calibration, attacks. What is not there yet is –. The
+caption names tier, data, samples and engines, and whether published files of corrupted images or our
+own were used. It needs manifest.json and results alone. With --left, print what is done and what is
+left.`,
 		Example: "  certspec experiment table out/A sun2021/table2 -o table2.tex\n  certspec experiment table out/A --left",
 	}
 

@@ -40,9 +40,9 @@ from a checkpoint (.pth, .pt, .th, .pth.tar). Nothing of a checkpoint is run. It
 under state_dict, model_state_dict, net, model, weights or one other name. Where it has several
 tables, such as model and model_ema, the command says which it takes; --table chooses.
 
-It takes the CIFAR residual networks of the common public repositories (names as conv1, bn1,
-layer1.0.conv1, layer2.0.downsample.0, fc; linear and shortcut for the last two; "module.",
-"_orig_mod." and "1." of wrappers come off), and what certspec export writes:
+It takes what certspec export writes, and the CIFAR residual networks of the common public repositories. Their
+layers are named conv1, bn1, layer1.0.conv1, layer2.0.downsample.0 (or shortcut) and fc (or linear). The
+"module.", "_orig_mod." and "1." of wrappers come off. Two of them are
   locuslab/smoothing               --input standardize
   akamaster/pytorch_resnet_cifar10 --input imagenet --shortcuts padded
 Any other network can be certified from an ONNX file, without being imported.

@@ -33,10 +33,11 @@ func compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare two ledgers image by image, with intervals",
-		Long: `Differences B − A of the average certified radius and of the certified accuracies of two ledgers or
-published logs, paired by the id of the image, with intervals of the paired bootstrap: images are
-resampled, each with its results in both. An interval that holds 0 shows no difference.
-Images that only one of the two has are named and left out.`,
+		Long: `Compare two ledgers or published logs on the same images, paired by the id of the image.
+
+It prints the differences B − A of the average certified radius and of the certified accuracies, with
+intervals of the paired bootstrap: images are resampled, each with its results in both. An interval that holds
+0 shows no difference. Images that only one of the two has are named and left out.`,
 		Example: "  certspec ledger compare plain.ledger augmented.ledger --radii 0,0.25,0.5",
 	}
 

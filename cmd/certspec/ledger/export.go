@@ -39,11 +39,11 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export LEDGER",
 		Short: "Write a ledger as the table that the field publishes, as CSV, or in its canonical form",
-		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and
-time, as published
-logs have them, then nA (hits), n (noise samples of the look behind the bound), plow (lower bound), nused (those
-in all) and misses. Times come from the file beside the ledger, and are empty without one: h:mm:ss in a
-TSV, seconds in a CSV. A published log gets the same form; columns that it lacks are empty.
+		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and time,
+as published logs have them, then nA (hits), n (noise samples of the look behind the bound), plow (lower
+bound), nused (those in all) and misses. Times come from the file beside the ledger, and are empty
+without one: h:mm:ss in a TSV, seconds in a CSV. A published log gets the same form; columns that it
+lacks are empty.
 
 The format canonical is a ledger again: what of an interrupted run stays whatever happens next. Provisional
 lines and a torn tail are dropped; where all images are decided, claims and digest follow from the counts.

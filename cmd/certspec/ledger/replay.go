@@ -24,12 +24,11 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay LEDGER {--model PATH | --exec COMMAND} --data NAME [flags]",
 		Short: "Compute the numbers of a ledger again with the model, and report every difference",
-		Long: `Draw noise samples of a ledger again, from its seed, and compare what the model makes of them with
-the counts in
-the ledger, and with the scores beside it. Samples that lie between two classes may flip where another
-engine, version, number of threads or
-instruction set rounds otherwise; with equal ones, any difference is evidence against the ledger: exit code 1.
-A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.
+		Long: `Draw noise samples of a ledger again, from its seed, and compare what the model makes of them with the
+counts in the ledger, and with the scores beside it. Samples that lie between two classes may flip where
+another engine, version, number of threads or instruction set rounds otherwise; with equal ones, any
+difference is evidence against the ledger: exit code 1. A ledger has the counts of the blocks of a look
+in one sum, so that whole looks are computed.
 
 Of a file of certspec ood, bounds are computed again, and in a file of attacks the confidences of the images
 themselves. Its images are those that it names, or those of --data.`,

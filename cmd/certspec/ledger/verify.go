@@ -29,14 +29,14 @@ func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE…",
 		Short: "Derive every claim again from the counts; fails with line and reason",
-		Long: `Derive again all that follows from the counts of closed ledgers, and compare decimal for decimal: the
-digest, the looks that the rule announces, the bounds, radii and claims, the average certified
-radius and the certified accuracies. Exit code 0 only if everything holds.
+		Long: `Derive again all that follows from the counts of closed ledgers, and compare it decimal for decimal.
+
+That is the digest, the looks that the rule announces, the bounds, radii and claims, the average certified
+radius and the certified accuracies. The exit code is 0 only if everything holds.
 
 Files of certspec ood are checked likewise: each line, claims and digest. The command certcheck verifies
-ledgers with other code that shares nothing with this program. That the numbers are those of the model,
-only certspec ledger replay can tell.
-With --json, one object per file and line.`,
+ledgers with other code that shares nothing with this program. Only certspec ledger replay can tell that the
+numbers are those of the model. With --json, there is one object per file and line.`,
 		Example: "  certspec ledger verify out/fmnist-s025.ledger",
 		Args:    cli.SomeLedgers,
 	}

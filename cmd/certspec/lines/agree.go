@@ -23,17 +23,15 @@ func agreeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agree --id FOLDER --shifted FOLDER [flags]",
 		Short: "Estimate accuracy under shift without labels, from the agreement of models",
-		Long: `Estimate each model's accuracy on images without labels from the agreement of models (Baek et al.
-2022, ALine-S and ALine-D): where
-accuracies lie on a line, pairwise agreement does, too, with nearly the same slope and intercept. Where the
-agreements have an R² below
-0.95, the estimates are marked as unreliable. At least three models.
+		Long: `Estimate each model's accuracy on images without labels from the agreement of models (Baek et al. 2022,
+ALine-S and ALine-D): where accuracies lie on a line, pairwise agreement does, too, with nearly the same
+slope and intercept. Where the agreements have an R² below 0.95, the estimates are marked as unreliable.
+At least three models.
 
 A folder has a file MODEL.npy for each model, the classes of all images in order, as "certspec evaluate
---predictions" writes them, or MODEL.json, a list,
-as CIFAR-10.1 has them; severities in folders of their own are pooled. Labels without the shift are in
---id-labels, or in the file labels.npy
-of the folder.`,
+--predictions" writes them, or MODEL.json, a list, as CIFAR-10.1 has them; severities in folders of
+their own are pooled. Labels without the shift are in --id-labels, or in the file labels.npy of the
+folder.`,
 		Example: "  certspec lines agree --id preds/clean --shifted preds/fog\n" +
 			"  certspec lines agree --id original_predictions --id-labels cifar10_labels.npy --shifted " +
 			"v6_predictions --labels cifar10.1_v6_labels.npy --json",

@@ -30,17 +30,15 @@ func fitCommand() *cobra.Command {
 		Use:   "fit {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} --x FIELD --y FIELD",
 		Short: "Fit the line of accuracy under shift, with intervals and effective robustness",
 		Long: `Fit the line of one accuracy on another, in probit units, for each group of models, through the
-baseline's models; print
-slope, intercept and R² with intervals, and with --json how far each model stands above its line.
+baseline's models; print slope, intercept and R² with intervals, and with --json how far each model
+stands above its line.
 
 Certified accuracies come from published logs (--logs: clean/MODEL.tsv and
-corrupted/MODEL/severity_S/CORRUPTION.tsv), folders
-of experiments, or folders of ledgers, one of each model: a line a radius, and one through all radii. --y then names
-corruptions, as C, Low or fog; of logs it is a name alone. Models must have equal σ, α and rule, and a radius
-above their cap is
-refused. Intervals pair the axes by image, and draw models with all their radii. --by model gives each model
-a line of its own,
-through its radii.
+corrupted/MODEL/severity_S/CORRUPTION.tsv), folders of experiments, or folders of ledgers, one of each
+model: a line a radius, and one through all radii. --y then names corruptions, as C, Low or fog; of logs
+it is a name alone. Models must have equal σ, α and rule, and a radius above their cap is refused.
+Intervals pair the axes by image, and draw models with all their radii. --by model gives each model a
+line of its own, through its radii.
 
 --influence prints each model instead, with its place above the line, its leverage and Cook's distance.
 

@@ -34,12 +34,10 @@ func plotCommand() *cobra.Command {
 		Use: "plot {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} {--x FIELD --y FIELD | " +
 			"--figure 2} --out FILE",
 		Short: "Draw models and their lines on probit axes",
-		Long: `Draw what "lines fit" fits: accuracies on probit axes with exact 95 % intervals, a colour and a line
-for each group, opaque by
-its R². --figure draws a figure of Fridovich-Keil et al. 2022 of such models instead: 2 and 3 (accuracy under
-shift by pruning and by
-augmentation), 8 and 9 (the same for the corruptions of the appendix), 10 and 11 (against the number that
-predicts best).`,
+		Long: `Draw what "lines fit" fits: accuracies on probit axes with exact 95 % intervals, a colour and a line for
+each group, opaque by its R². --figure draws a figure of Fridovich-Keil et al. 2022 of such models
+instead: 2 and 3 (accuracy under shift by pruning and by augmentation), 8 and 9 (the same for the
+corruptions of the appendix), 10 and 11 (against the number that predicts best).`,
 		Example: `  certspec lines plot --in acc.csv --x clean --y fog --by architecture --out line.svg
   certspec lines plot --in $CERTSPEC_DATA/robustnets/metric_and_OOD_var_dict.json --figure 2 --out figure2.svg`,
 	}

@@ -27,10 +27,10 @@ func tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table --in FILE --table 1",
 		Short: "Print tables 1 to 3 of Models out of line: which numbers predict accuracy under shift",
-		Long: `The tables of Fridovich-Keil et al. 2022: for each shift and group of models, slope and R² of
-accuracy under the shift
-on eight predictors, the unweighted mean over architectures. Table 1 groups by pruning, 2 by augmentation, 3 (printed
-as 4) ImageNet models. Text by default; the ending of --out decides: .md, .tex, .csv, .html or .txt.`,
+		Long: `The tables of Fridovich-Keil et al. 2022: for each shift and group of models, slope and R² of accuracy
+under the shift on eight predictors, the unweighted mean over architectures. Table 1 groups by pruning,
+2 by augmentation, 3 (printed as 4) ImageNet models. Text by default; the ending of --out decides: .md,
+.tex, .csv, .html or .txt.`,
 		Example: "  certspec lines table --in $CERTSPEC_DATA/robustnets/metric_and_OOD_var_dict.json --table 1 " +
 			"--out table1.tex",
 		Args: cli.NoArgs,

@@ -41,18 +41,19 @@ func auc() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auc --in FILE --foreign FILE[,FILE]",
 		Short: "Compare the confidences on own and foreign images: clean, attacked and guaranteed",
-		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under
-the ROC curve: of the images
-as they are (AUC), of the foreign ones as attacks found them (AAUC), and by their bounds (GAUC), which no
-attack undercuts. In
-conservative forms (cAUC …) ties count as lost. FPR95 is the share of foreign images that reach what 95 % of the own
-images reach; GFPR95 is guaranteed. Of the foreign set, --foreign names the file of bounds, the file of
-attacks, or both; the
-attacked images may be a part, and all three are given on that part, too.
+		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under the ROC curve.
+
+  AUC     of the images as they are
+  AAUC    of the foreign images as attacks found them
+  GAUC    of their bounds, which no attack undercuts
+  cAUC …  conservative forms: ties count as lost
+  FPR95   share of foreign images that reach what 95 % of the own images reach; GFPR95 is guaranteed
+
+--foreign names the file of bounds of the foreign set, the file of attacks, or both. The attacked images may
+be a part of the set. Then all three are given on that part, too.
 
 Intervals at 95 % are DeLong's, and the bootstrap's over the images of both sides. Every image must satisfy
-confidence ≤
-confidence under attack ≤ bound; one that does not ends the command with an error.`,
+confidence ≤ confidence under attack ≤ bound; one that does not ends the command with an error.`,
 		Example: "  certspec ood auc --in out/in.ood --foreign out/mnist.ood,out/mnist-adv.ood --json",
 		Args:    cli.NoArgs,
 	}

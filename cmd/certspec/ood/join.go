@@ -33,18 +33,16 @@ func join() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "join MODEL --discriminator FILE --out FILE.onnx",
 		Short: "Join a discriminator and your classifier into one ONNX file whose bounds hold",
-		Long: `Set a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022), and
-write both as one ONNX file, whose
-logits have the probabilities π·softmax(f) + (1 − π)/K, π = 1/(1 + exp(−h − Δ)). A bound on h within a ball
-bounds the confidence
-there by π + (1 − π)/K, however deep the classifier is; where h is large, the classifier answers as before.
+		Long: `Set a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022), and write
+both as one ONNX file, whose logits have the probabilities π·softmax(f) + (1 − π)/K, π = 1/(1 + exp(−h −
+Δ)). A bound on h within a ball bounds the confidence there by π + (1 − π)/K, however deep the
+classifier is; where h is large, the classifier answers as before.
 
 The discriminator is that of a model which certspec train --method prood made, or any ONNX file with one
-output, large where an image is like
-the classifier's own. Both take images of one shape. What is known of the images of the classifier's file
-(--mean, --layout, … or its card) becomes
-part of the new file, which takes values in [0, 1] and needs no card. --shift is Δ: more of it costs less
-accuracy, and guarantees less.`,
+output, large where an image is like the classifier's own. Both take images of one shape. What is known
+of the images of the classifier's file (--mean, --layout, … or its card) becomes part of the new file,
+which takes values in [0, 1] and needs no card. --shift is Δ: more of it costs less accuracy, and
+guarantees less.`,
 		Example: "  certspec ood join net.onnx --mean 0.49,0.48,0.45 --std 0.25,0.24,0.26 --discriminator " +
 			"models/prood --shift 3 --out joined.onnx\n" +
 			"  certspec ood bound joined.onnx --data svhn/test --eps 0.01 --out out/svhn.ood",

@@ -25,17 +25,16 @@ func property() *cobra.Command {
 		Use:   "property MODEL --property FILE",
 		Short: "Decide a property in VNN-LIB's form: holds, violated or unknown",
 		Long: `Decide a property of a network in an ONNX file. The property is a VNN-LIB file: boxes of inputs, and
-conditions
-on outputs that no input of the box may meet. Both files may be packed by gzip. The verdict is one of
+conditions on outputs that no input of the box may meet. Both files may be packed by gzip. The verdict
+is one of
 
   holds      proven by intervals, CROWN or splits, rounded outwards: in exact arithmetic and in float32
   violated   an input meets the conditions, in float64 and in ONNX Runtime; --json gives it as the witness
   unknown    neither was shown
 
 The exit code is 0 for all three. Inputs and outputs are those of the graph, so that no card is needed:
-conditions on the outputs of a
-last Softmax are on its probabilities. Before anything is decided, the layers that are bounded are compared
-with ONNX Runtime at points of the boxes.`,
+conditions on the outputs of a last Softmax are on its probabilities. Before anything is decided, the
+layers that are bounded are compared with ONNX Runtime at points of the boxes.`,
 		Example: "  certspec ood property net.onnx --property p.vnnlib --json",
 		Args:    cli.OneModel,
 	}

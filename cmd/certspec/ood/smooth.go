@@ -26,20 +26,16 @@ func smooth() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "smooth --in LEDGER --foreign LEDGER --radii R[,R]",
 		Short: "Guarantee the AUC of the smoothed network within a Euclidean radius",
-		Long: `Bound how sure a network is of an image under Gaussian noise, by randomized smoothing, and compare
-its own images with foreign ones
-that move within a Euclidean radius. The score is the mean of the largest class probability over the noise,
-rescaled from [1/K, 1] to
-[0, 1]. Own images enter with lower bounds at their place, foreign ones with upper bounds within the radius,
-once by the certificate
-from the mean of the scores (standard) and once by that from their distribution (CDF). All images of both
-sides share alpha.
+		Long: `Bound how sure a network is of an image under Gaussian noise, by randomized smoothing.
 
-The ledgers are made by certspec certify --keep-scores=top, of one network, sigma and alpha. The smoothed
-network is another
-network than that which certspec ood bound bounds, and a Euclidean ball is another set than a box: a smoothed
-GAUC and the GAUC of
-certspec ood auc answer different questions, and do not belong in one column.`,
+Its own images are compared with foreign ones that move within a Euclidean radius. The score is the mean of the
+largest class probability over the noise, rescaled from [1/K, 1] to [0, 1]. Own images enter with lower bounds
+at their place, foreign ones with upper bounds within the radius. Two certificates bound them: from the mean
+of the scores (standard), and from their distribution (CDF). All images of both sides share alpha.
+
+The ledgers are made by certspec certify --keep-scores=top, with one network, sigma and alpha. The smoothed
+network and a Euclidean ball are not the network and the box of certspec ood bound. So a smoothed GAUC and the
+GAUC of certspec ood auc answer different questions, and do not belong in one column.`,
 		Example: "  certspec certify --model models/resnet20 --data cifar10/test --count 200 --sigma 0.25 --n 10000 " +
 			"--keep-scores=top --out out/in.ledger\n" +
 			"  certspec certify --model models/resnet20 --data noise:smooth,32x32x3 --count 200 --sigma 0.25 --n " +

@@ -44,10 +44,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "preflight {MODEL | --exec COMMAND} --data NAME {--sigma S | --bounds} [flags]",
 		Short: "Check a model before hours of certification",
-		Long: `Check a model before hours of certification: its accuracy without and with noise on a
-hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
-normalisation that do not fit; answers that depend on the batch; outputs that are not finite), and
-the time that the run asked for will take.
+		Long: `Check a model before hours of certification, on a hundred images.
+
+It measures the accuracy without and with noise, and how long the run will take. It finds the commonest
+mistakes: no training under noise; labels, channel order, scale or normalisation that do not fit; answers
+that depend on the batch; outputs that are not finite.
 
 With --budget it names the plan that certifies most in that time. The noise has a seed of its own,
 so nothing that is chosen afterwards costs the certificates anything. The exit code is 1 where a

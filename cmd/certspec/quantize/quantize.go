@@ -31,17 +31,15 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quantize MODEL --data SET --sigma S [--exact] --out q.onnx",
 		Short: "Write a network in 8-bit integers: as ONNX, or exact, the same on every machine",
-		Long: `Quantise a network: weights of convolutions and dense layers become int8, with a scale for each
-output channel, and what goes between
-layers uint8, with a scale and a zero point. Their ranges are the least and the largest value on one noise
-sample of each of --calibrate images,
-at the sigma that will be certified; that noise is in no certification. MODEL is a model file or an ONNX file.
+		Long: `Quantise a network: weights of convolutions and dense layers become int8, with a scale for each output
+channel, and what goes between layers uint8, with a scale and a zero point. Their ranges are the least
+and the largest value on one noise sample of each of --calibrate images, at the sigma that will be
+certified; that noise is in no certification. MODEL is a model file or an ONNX file.
 
-The ONNX file has QuantizeLinear and DequantizeLinear around layers, which ONNX Runtime and others turn into
-integer layers. Conv, Gemm, Add and
-pooling become integer, batch normalisation and ReLU go into the layer before; all else stays in float32 and
-is named. A certificate of the
-file is one of the quantised network, and its identity in the ledger says so.
+The ONNX file has QuantizeLinear and DequantizeLinear around layers, which ONNX Runtime and others turn
+into integer layers. Conv, Gemm, Add and pooling become integer, batch normalisation and ReLU go into
+the layer before; all else stays in float32 and is named. A certificate of the file is one of the
+quantised network, and its identity in the ledger says so.
 
 With --exact every step is integer arithmetic, in certspec's own file (.intnet): one function, with equal
 answers on every machine, and the fastest one here. Each layer needs a form in integers: Conv, Gemm, batch

@@ -25,10 +25,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report LEDGER",
 		Short: "Write a report for a reviewer on what a ledger claims: HTML, Markdown or LaTeX",
-		Long: `What a ledger claims and what it does not: norm, pixels, noise law, model, data, seed, rule and budget;
-certified accuracies with exact intervals for the population, the average certified radius with a
-bootstrap interval, the curve (HTML), abstentions and misses, the number of false claims to be
-expected; and how to check it, with the commands to type.
+		Long: `Write what a ledger claims and what it does not.
+
+The report names norm, pixels, noise law, model, data, seed, rule and budget. It gives certified accuracies
+with exact intervals for the population, the average certified radius with a bootstrap interval, the curve
+(HTML), abstentions, misses, and the expected number of false claims. It ends with the commands that check it.
 
 With --simultaneous all claims hold together with probability at least 1−α: the bounds are derived
 again from the stored counts, at the level α divided by the number of images. Nothing is drawn again.`,

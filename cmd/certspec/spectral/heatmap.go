@@ -49,31 +49,28 @@ func heatMapCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "heatmap {MODEL | --exec COMMAND} --data NAME [--sigma S --ledgers FOLDER] [flags]",
 		Short: "Draw a heat map of a model on images disturbed at one frequency",
-		Long: `The average certified radius (acr), the certified accuracy at a radius (certified) or the error of
-the model without noise (error), over images to
-which a Fourier basis image of one frequency was added, with a random sign for each channel and the norm
---epsilon per channel, not clipped: a
-value for each frequency (u, v) of a grid, periods over the height and the width. Half of the grid is
+		Long: `Draw how a model bears each frequency: a value for each frequency (u, v) of a grid, periods over the height and
+the width.
+
+At a frequency, a Fourier basis image is added to every image, with a random sign for each channel and the
+norm --epsilon per channel, not clipped. The value is the average certified radius (acr), the certified
+accuracy at a radius (certified), or the error of the model without noise (error). Half of the grid is
 evaluated, and mirrored.
 
 Probes are rounded to the grid of 8-bit images, in steps of 1/255, so that certificates hold in floating
-point. With --noise gaussian, probes and noise are
-real, as in the paper.
+point. With --noise gaussian, probes and noise are real, as in the paper.
 
-Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of the
-same run costs nothing. With --metric error, the
-folder keeps the errors that are known in errors.jsonl.
+Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of
+the same run costs nothing. With --metric error, the folder keeps the errors that are known in
+errors.jsonl.
 
 Two metrics are guarantees about the network without noise. bound is the mean of upper bounds on its
-confidence (its largest softmax probability)
-over all inputs between the image with the probe added and with it taken away, x + t·d with |t| ≤ ε√C for C
-channels, in exact arithmetic and in
-float32. gauc is the area under the ROC curve that these bounds guarantee, against the network's own images
-in the file --in (certspec ood bound with
---eps 0); the images of --data are then foreign ones. With --ball E, the inputs are the balls of radius E in
-every value around the probed
-images, clipped to the range of a pixel. The folder keeps a file for each frequency, as certspec ood bound
-writes them.`,
+confidence (its largest softmax probability) over all inputs between the image with the probe added and
+with it taken away, x + t·d with |t| ≤ ε√C for C channels, in exact arithmetic and in float32. gauc is
+the area under the ROC curve that these bounds guarantee, against the network's own images in the file
+--in (certspec ood bound with --eps 0); the images of --data are then foreign ones. With --ball E, the
+inputs are the balls of radius E in every value around the probed images, clipped to the range of a
+pixel. The folder keeps a file for each frequency, as certspec ood bound writes them.`,
 		Example: "  certspec spectral heatmap notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
 			"--skip 50 --sigma 0.25 --n 10000 --ledgers out/map -o acr.png\n" +
 			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data " +

@@ -38,19 +38,17 @@ func recordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record {MODEL | --exec COMMAND} --data NAME --out FILE [flags]",
 		Short: "Record all numbers of a model that may predict its accuracy under shift",
-		Long: `Measure a model as RobustNets' models were (Fridovich-Keil et al. 2022): accuracy, with --corrupt
-under corruptions, too; the norm of its Jacobian, with
-the shares of the gradient's energy at low, middle and high frequencies; HFF and CD along amplitude, phase
-and pixel paths. One line of JSON with RobustNets' field
-names, deviations, counts and settings, which "certspec lines table" and "fit --in" read; a line of the same
-model is replaced. --model may be a folder of models.
+		Long: `Measure a model as RobustNets' models were (Fridovich-Keil et al. 2022): accuracy, with --corrupt under
+corruptions, too; the norm of its Jacobian, with the shares of the gradient's energy at low, middle and
+high frequencies; HFF and CD along amplitude, phase and pixel paths. One line of JSON with RobustNets'
+field names, deviations, counts and settings, which "certspec lines table" and "fit --in" read; a line
+of the same model is replaced. --model may be a folder of models.
 
-The Jacobian is that of the logits at 400 images spread over the classes (the first 400 of a set sorted by
-class would be one class), exact, with respect to normalised values. Gradients come
-from XLA for models of certspec, from the ONNX graph read as layers for other files (slow: --jacobian-images
-20), or not at all (--gradients differences): then central differences
-along random directions are marked approximate, and there are no shares.
-Until all is measured, FILE.MODEL.parts keeps what is.`,
+The Jacobian is that of the logits at 400 images spread over the classes (the first 400 of a set sorted
+by class would be one class), exact, with respect to normalised values. Gradients come from XLA for
+models of certspec, from the ONNX graph read as layers for other files (slow: --jacobian-images 20), or
+not at all (--gradients differences): then central differences along random directions are marked
+approximate, and there are no shares. Until all is measured, FILE.MODEL.parts keeps what is.`,
 		Example: "  certspec spectral record m.onnx --data cifar10-jpeg/test --out records.jsonl\n" +
 			"  certspec spectral record notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test " +
 			"--pairs 500 --pixel-pairs 10 --corrupt C --severity 1,3,5 --out records.jsonl",

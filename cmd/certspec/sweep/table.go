@@ -44,13 +44,13 @@ func tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table FOLDER [FOLDER]",
 		Short: "Print average certified radii under corruptions, with intervals",
-		Long: `The average certified radius under each corruption (mean over its severities), its mean over all
-(mACR) and over the groups of CIFAR-C
-that are whole (mACR-Low, -Mid and -High among them), with intervals of the bootstrap over images, and
-whether Low < Mid < High.
-With --clean, the differences to the clean run of the folder; with a second folder, of a sweep over the same
-corruptions, severities and images, the
-differences second − first; both paired by image.`,
+		Long: `Make the table of a sweep: the average certified radius under each corruption, as the mean over its severities.
+
+It has the mean over all corruptions (mACR), the means over the groups of CIFAR-C that are whole (mACR-Low,
+-Mid and -High among them), and whether Low < Mid < High. Intervals are those of the bootstrap over images.
+
+--clean adds the differences to the clean run of the folder. A second folder, of a sweep over the same
+corruptions, severities and images, gives the differences second − first. Both are paired by image.`,
 		Example: "  certspec sweep table out/resnet20-C --clean\n  certspec sweep table out/plain out/fouriermix -o " +
 			"table.tex",
 	}
