@@ -68,7 +68,10 @@ func Explore(e Exploration) *Widget {
 		mark, sigma, samples, alpha, got := at(of)
 		lower, radius := certified(got.hits, samples, alpha, sigma)
 		return []string{
-			fmt.Sprintf(`<div style="display:flex;flex-wrap:wrap;align-items:center"><svg viewBox="0 0 300 300" width="300" height="300" role="img" aria-label="regions of the smoothed classifier, a point and its ball"><image href="%s" width="300" height="300"/>`, pictures[of[1]]),
+			fmt.Sprintf(`<div style="display:flex;flex-wrap:wrap;align-items:center">`+
+				`<svg viewBox="0 0 300 300" width="300" height="300" role="img" `+
+				`aria-label="regions of the smoothed classifier, a point and its ball">`+
+				`<image href="%s" width="300" height="300"/>`, pictures[of[1]]),
 			disc(mark, radius),
 			explain(got, samples, alpha, sigma, lower, radius),
 		}
@@ -145,7 +148,8 @@ func certified(hits, samples int, alpha, sigma float64) (lower, radius float64) 
 // disc is the ball and the point, and the end of the picture.
 func disc(m Mark, radius float64) string {
 	x, y := 300*float64(m.Image[0])/pixel.Steps, 300*(1-float64(m.Image[1])/pixel.Steps)
-	return fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f" fill="none" stroke="black" stroke-width="1.5"/><circle cx="%.1f" cy="%.1f" r="4"/></svg>`, x, y, 300*radius, x, y)
+	return fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f" fill="none" stroke="black" stroke-width="1.5"/>`+
+		`<circle cx="%.1f" cy="%.1f" r="4"/></svg>`, x, y, 300*radius, x, y)
 }
 
 func explain(got explored, samples int, alpha, sigma, lower, radius float64) string {
@@ -162,7 +166,8 @@ func explain(got explored, samples int, alpha, sigma, lower, radius float64) str
 			truth += fmt.Sprintf(", which allows %.4f", math.Floor(1e4*sigma*math.Sqrt2*math.Erfinv(2*p-1))/1e4)
 		}
 	}
-	return fmt.Sprintf(`<div style="margin-left:1.5em;line-height:1.7">%s has %d of %d votes<br>so, but for a probability of %g, <i>p</i> ≥ %.5f<br>%s%s</div></div>`,
+	return fmt.Sprintf(`<div style="margin-left:1.5em;line-height:1.7">%s has %d of %d votes<br>`+
+		`so, but for a probability of %g, <i>p</i> ≥ %.5f<br>%s%s</div></div>`,
 		class, got.hits, samples, alpha, math.Floor(lower*1e5)/1e5, verdict, truth)
 }
 

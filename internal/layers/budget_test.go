@@ -18,7 +18,7 @@ import (
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
 	"Go lines without tests":     136_050,
-	"Go lines above 120 columns": 3,
+	"Go lines above 120 columns": 0,
 	"public names":               1_110,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,

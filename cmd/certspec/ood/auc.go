@@ -41,7 +41,8 @@ func auc() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auc --in FILE --foreign FILE[,FILE]",
 		Short: "Compare the confidences on own and foreign images: clean, attacked and guaranteed",
-		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under the ROC curve.
+		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under
+the ROC curve.
 
   AUC     of the images as they are
   AAUC    of the foreign images as attacks found them
