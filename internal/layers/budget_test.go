@@ -29,7 +29,7 @@ var budget = map[string]int{
 }
 
 func TestBudget(t *testing.T) {
-	weight := map[string]int{}
+	weight := map[string]int{"Go lines above 120 columns": 0}
 	weighGo(t, weight)
 	pages, _ := filepath.Glob("../../docs/*.md")
 	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CHANGELOG.md", "environment.md"} {
