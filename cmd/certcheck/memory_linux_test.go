@@ -36,7 +36,7 @@ func TestLedgerLargerThanMemory(t *testing.T) {
 	if path == "" {
 		path = filepath.Join(t.TempDir(), "large.ledger")
 		writeLarge(t, path, images, classes)
-		cmd := exec.Command("sh", "-c", `ulimit -d 110000; exec "$0" -test.run '^TestLedgerLargerThanMemory$'`, os.Args[0])
+		cmd := exec.Command("sh", "-c", `ulimit -d 160000; exec "$0" -test.run '^TestLedgerLargerThanMemory$'`, os.Args[0])
 		cmd.Env = append(os.Environ(), inside+"="+path, "GOMAXPROCS=2", "GOMEMLIMIT=60MiB")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %.2000s", err, out)
