@@ -468,6 +468,9 @@ func (t *tiled[T]) tiles(values, products int, weight func(value, product int) f
 	t.once.Do(func() {
 		t.w = make([]T, (values+tileChannels-1)/tileChannels*tileChannels*products)
 		for v := range values {
+			if products == 0 {
+				break
+			}
 			to := t.w[v/tileChannels*tileChannels*products+v%tileChannels:]
 			for p := range products {
 				to[p*tileChannels] = T(weight(v, p))
@@ -494,6 +497,12 @@ func (d *dense) rowsBack(s step) {
 
 // multiplyRows adds to y, of so many values in a block, sums of products of x; four blocks are a tile.
 func (d *dense) multiplyRows(s step, x, y []rowLane, w []float32, values, products int, fresh bool) {
+	if fresh && products == 0 {
+		clear(y[:s.blocks*values])
+	}
+	if values == 0 || products == 0 {
+		return
+	}
 	var t tap
 	var sums [tileSums]rowLane
 	for b := 0; b < s.blocks; b += tilePlaces {
