@@ -2,6 +2,7 @@
 package notebook
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -136,6 +137,7 @@ func slidesCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			parts = cmp.Or(parts, "1-9")
 			if !partsForm.MatchString(parts) {
 				return cli.Usagef("--parts %q: numbers of parts expected, as in 1-3", parts)
 			}
@@ -148,7 +150,7 @@ func slidesCommand() *cobra.Command {
 		},
 	}
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.StringVar(&parts, "parts", "1-9", "first and last part, as in 1-2")
+		f.Text(&parts, "parts", "first and last part, as in 1-2 (default all)")
 	})
 	return cmd
 }
