@@ -104,5 +104,6 @@ func TestVerbsOnPipe(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "labels.npy"), labels, 0o666)
 	data := "npy:" + filepath.Join(dir, "images.npy") + "," + filepath.Join(dir, "labels.npy")
 	out := run(t, "preflight", "--exec", os.Args[0], "--data", data, "--sigma", "0.25", "--n", "1000", "--json")
-	rsBook.check(t, "preflight", without(t, bytes.ReplaceAll(out, []byte(dir), []byte("DIR")), "checks", "plans", "rate", "preprocessing", "instruction_set"))
+	rsBook.check(t, "preflight", without(t, bytes.ReplaceAll(out, []byte(dir), []byte("DIR")), "checks", "memory", "plans", "rate", "preprocessing",
+		"instruction_set"))
 }
