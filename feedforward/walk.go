@@ -211,7 +211,7 @@ func (w *walk) finish(g []rowLane, offsets []float64) []float64 {
 				rows[i*size+j] = float64(g[i/width*size+j][i%width])
 			}
 		}
-		return w.r.concretise(0, offsets, rows, bounds, w.a)
+		return numbers(w.r.concretise(0, offsets, rows, bounds, w.a))
 	}
 	before := slices.Clone(w.sums)
 	if g != nil {
@@ -222,7 +222,14 @@ func (w *walk) finish(g []rowLane, offsets []float64) []float64 {
 		if w.a != Plain {
 			bounds[i] += host * (math.Abs(before[i/width][i%width]) + math.Abs(offsets[i]))
 		}
-		if math.IsNaN(bounds[i]) {
+	}
+	return numbers(bounds)
+}
+
+// numbers puts +∞, which always holds, where a product of float32 overflowed: no output lies below all numbers.
+func numbers(bounds []float64) []float64 {
+	for i, b := range bounds {
+		if !(b > math.Inf(-1)) {
 			bounds[i] = math.Inf(1)
 		}
 	}
