@@ -15,6 +15,7 @@ const (
 	splitRate   = 0.25
 	splitLanes  = tilePlaces * width // subproblems that are bounded at once
 	splitBudget = 1 << 35            // products of a search, a second or less where vectors are at hand
+	splitLeast  = 100_000            // products that a small network is counted as: rounds cost time of their own
 )
 
 // subproblem is a row over the inputs at which some ReLUs have a sign, with the slopes that bound it best.
@@ -44,7 +45,7 @@ func (b *bounder) split(ctx context.Context, row []float64, offset, bound float6
 		for lane := 0; lanes > 1 && lane < lanes; lane++ {
 			t.load(parents[lane/2], lane)
 		}
-		*budget -= 2 * steps * splitLanes * b.n.products()
+		*budget -= 2 * steps * splitLanes * max(b.n.products(), splitLeast)
 		found, err := b.n.tune(ctx, b.tight, b.n.output, rows[:lanes*len(row)], offsets[:lanes], t, steps, splitRate, true,
 			b.a)
 		if err != nil {
