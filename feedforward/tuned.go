@@ -106,10 +106,10 @@ func (s step) walkTuned(at int) {
 				continue // zero whatever the coefficient is
 			}
 			alpha, beta, sign := &t.alpha[at][place], &t.beta[at][place], &t.sign[at][place]
-			slopes, overs := [2]float32{float32(up), float32(up)}, [2]float64{offset, offset}
+			slopes, overs := [2]float32{float32(up), float32(up)}, [2]float64{offset, 0} // a ReLU is at least 0
 			for r, v := range g {
 				if open {
-					slopes[1], overs[1] = alpha[r], 0
+					slopes[1] = alpha[r]
 				}
 				which := math.Float32bits(v) >> 31
 				slope, over := slopes[which], overs[which]
