@@ -122,8 +122,9 @@ func stagedShards(shards, images int, seed uint64) ([]float64, error) {
 }
 
 func clusterCommand(s *settings) *cobra.Command {
-	return &cobra.Command{Use: "cluster", Short: "Simulate shards on 1,000 workers: wall time over ideal, and what breaks first",
-		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	return &cobra.Command{Use: "cluster",
+		Short: "Simulate shards on 1,000 workers: wall time over ideal, and what breaks first",
+		Args:  cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 			list, err := clusters()
 			if err != nil {
 				return err
@@ -199,16 +200,19 @@ func writeClusters(s settings, list []simulated) error {
 		w.AppendRow(prettytable.Row{one.What, one.Shards, one.Images, fmt.Sprintf("%.2f", one.Ideal),
 			fmt.Sprintf("%.2f", one.Ratio), fmt.Sprintf("%.2f", one.Most)})
 	}
-	worst := slices.SortedFunc(slices.Values(list[3:]), func(a, b simulated) int { return cmp.Compare(b.Ratio, a.Ratio) })
+	worst := slices.SortedFunc(slices.Values(list[3:]), func(a, b simulated) int {
+		return cmp.Compare(b.Ratio, a.Ratio)
+	})
 	var breaks []string
 	for _, one := range worst[:3] {
 		breaks = append(breaks, fmt.Sprintf("%s (%.1f)", one.What, one.Ratio))
 	}
-	return writeMeasured(s, "cluster", fmt.Sprintf("Simulated time, not measured: %d workers, the rule staged up to n = "+
-		"100,000, 500 noise samples a second, 5 s to start a task. The slowness of workers and of tasks is lognormal "+
-		"with σ = %.1f each; %.0f %% of tasks die once and lose what their ledger had not synced (every 60 s). A shared "+
-		"file system answers in 5 ms and serves 5,000 operations a second, %d for a task and %d for a sync; the scheduler "+
-		"takes 1 ms for a task. Other lines change one number. “Ideal” is all noise samples on all workers at their speeds, and one start. "+
-		"What costs most: %s.", usual.workers, usual.spread, 100*usual.fail, taskOperations, syncOperations,
-		strings.Join(breaks, ", ")), w, list)
+	return writeMeasured(s, "cluster",
+		fmt.Sprintf("Simulated time, not measured: %d workers, the rule staged up to n = 100,000, 500 noise samples a " +
+			"second, 5 s to start a task. The slowness of workers and of tasks is lognormal with σ = %.1f " +
+			"each; %.0f %% of tasks die once and lose what their ledger had not synced (every 60 s). A shared " +
+			"file system answers in 5 ms and serves 5,000 operations a second, %d for a task and %d for a " +
+			"sync; the scheduler takes 1 ms for a task. Other lines change one number. “Ideal” is all noise " +
+			"samples on all workers at their speeds, and one start. What costs most: %s.", usual.workers, usual.spread, 100*usual.fail, taskOperations, syncOperations,
+			strings.Join(breaks, ", ")), w, list)
 }

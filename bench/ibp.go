@@ -31,7 +31,8 @@ const (
 
 var shape28 = pixel.Shape{Height: 28, Width: 28, Channels: 1}
 
-// ibpCases compares training for bounds; intervals with and without rounding outwards; CROWN; Auto-PGD, and the area under the ROC curve. Weights are random, and images noise.
+// ibpCases compares training for bounds; intervals with and without rounding outwards; CROWN;
+// Auto-PGD, and the area under the ROC curve. Weights are random, and images noise.
 func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	python, scripts, err := pythonSide(ctx)
 	if err != nil {
@@ -47,7 +48,8 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		entries := []entry{
 			{"certspec, rigorous, an image at a time", allPairs(net, feedforward.Rigorous)},
 			{"certspec, plain, an image at a time", allPairs(net, feedforward.Plain)},
-			{"certspec, rigorous, the pairs that bound the confidence", hostLoop(net, feedforward.CROWN, feedforward.Rigorous)},
+			{"certspec, rigorous, the pairs that bound the confidence", hostLoop(net, feedforward.CROWN,
+				feedforward.Rigorous)},
 		}
 		if os.Getenv("AUTO_LIRPA") != "" {
 			w := work{Task: "crown", Net: net, Batch: attackImages}
@@ -61,7 +63,8 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours := func(engine string) *worker { // a training computes on for a step after its turn: two of them in one process would share the bill
+	// A training computes on for a step after its turn: two of them in one process would share the bill.
+	ours := func(engine string) *worker {
 		w := good
 		w.Engine = engine
 		return &worker{command: []string{self, "worker"}, work: w}
@@ -69,7 +72,8 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	steps := []entry{
 		{"certspec: train.Run", ours(s.backend)},
 		{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", good, single...)},
-		{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", good, single...)},
+		{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", good,
+			single...)},
 		{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", good, single...)},
 		{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", good)},
 	}
@@ -80,20 +84,23 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	}
 	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
 	return []comparison{
-		{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), references, steps},
+		{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages),
+			references, steps},
 		{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
 			{"intervals, plain", hostLoop(nets.SmallCNN, feedforward.IBP, feedforward.Plain)},
 			{"intervals, rigorous", hostLoop(nets.SmallCNN, feedforward.IBP, feedforward.Rigorous)},
 		}},
 		crown(nets.SmallCNN), crown(nets.Large),
-		{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1, []entry{
-			{"certspec: ood.Attack in float64", attackLoop()},
-			{"PyTorch eager in float64", pythonWorker(python, scripts, "bounds", "float64", apgd, single...)},
-			{"PyTorch eager in float32", pythonWorker(python, scripts, "bounds", "eager", apgd, single...)},
-		}},
+		{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1,
+			[]entry{
+				{"certspec: ood.Attack in float64", attackLoop()},
+				{"PyTorch eager in float64", pythonWorker(python, scripts, "bounds", "float64", apgd, single...)},
+				{"PyTorch eager in float32", pythonWorker(python, scripts, "bounds", "eager", apgd, single...)},
+			}},
 		{fmt.Sprintf("areas under the ROC curve of %d and %d scores, one thread", ownScores, foreign), 1, []entry{
 			{"certspec: ood.Area", areaLoop()},
-			{"scikit-learn: roc_auc_score", pythonWorker(statistics, scripts, "bounds", "sklearn", work{Task: "auc", Net: "-", Batch: 1}, oneThread...)},
+			{"scikit-learn: roc_auc_score", pythonWorker(statistics, scripts, "bounds", "sklearn",
+				work{Task: "auc", Net: "-", Batch: 1}, oneThread...)},
 		}},
 	}, nil
 }
@@ -101,7 +108,8 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 // goodRun is a training by GOOD.
 func goodRun(backend string) (*training, error) {
 	m, err := method.New("good", "quantile=80", "kappa=0.3", "kappa_over=0", "epsilon=0.1", "epsilon_over=0")
-	return &training{net: nets.Large, data: "fashionmnist", out: "noise:uniform,28x28x1", method: m, backend: backend, batch: goodImages, rows: 1}, err
+	return &training{net: nets.Large, data: "fashionmnist", out: "noise:uniform,28x28x1", method: m, backend: backend,
+		batch: goodImages, rows: 1}, err
 }
 
 // hostNetwork is a network as layers.

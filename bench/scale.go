@@ -77,7 +77,8 @@ var scaleWorks = []scaleWork{
 		_, err := query.Ask(ctx, filepath.Join(dir, "run.ledger"), query.Question{TopK: 2})
 		return err
 	}},
-	{"verify 100 images of classes", []int{10, 100, 1000, 10000}, writeClasses, func(ctx context.Context, dir string, _ int) error {
+	{"verify 100 images of classes", []int{10, 100, 1000, 10000}, writeClasses, func(ctx context.Context, dir string,
+		_ int) error {
 		_, err := rs.Verify(ctx, filepath.Join(dir, "run.ledger"))
 		return err
 	}},
@@ -98,7 +99,8 @@ func nothing(context.Context, string, int) error { return nil }
 type tiny int
 
 func (n tiny) Load(context.Context) (*imageset.Images, error) {
-	im := &imageset.Images{Name: "tiny", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: []string{"0", "1", "2"}}
+	im := &imageset.Images{Name: "tiny", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: []string{"0",
+		"1", "2"}}
 	for i := range int(n) {
 		im.IDs, im.Labels, im.Pixels = append(im.IDs, i), append(im.Labels, i%3), append(im.Pixels, uint8(i%256))
 	}
@@ -160,7 +162,8 @@ func writeClasses(ctx context.Context, dir string, classes int) error {
 	var claims []ledger.Claim
 	return ledger.Create(filepath.Join(dir, "run.ledger"), h, func(e *ledger.Encoder) error {
 		for i := range h.Data.Images {
-			looks := []ledger.Look{{Image: i, Label: -1, To: first, Counts: []ledger.Count{{Class: 1, N: plan.Selection()}}},
+			looks := []ledger.Look{{Image: i, Label: -1, To: first,
+				Counts: []ledger.Count{{Class: 1, N: plan.Selection()}}},
 				{Image: i, Label: -1, From: first, To: first + 10*classes/plan.Block(), Counts: counts}}
 			out, err := plan.Judge(looks)
 			if err != nil {
@@ -248,7 +251,9 @@ func scaleCommand(s *settings) *cobra.Command {
 	var one, dir string
 	var size int
 	var prepare bool
-	cmd := &cobra.Command{Use: "scale", Short: "Processor time and memory of what is around the model, by the number of images, shards and pictures", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "scale",
+		Short: "Processor time and memory of what is around the model, by the number of images, shards and pictures",
+		Args:  cobra.NoArgs}
 	cmd.Flags().StringVar(&one, "one", "", "do one work in this process")
 	cmd.Flags().StringVar(&dir, "dir", "", "its folder")
 	cmd.Flags().IntVar(&size, "size", 0, "its size")
@@ -307,7 +312,8 @@ func measureScale(ctx context.Context, work string, size int) (scaled, error) {
 	}
 	var usage *syscall.Rusage
 	for _, args := range [][]string{{"--prepare"}, nil} {
-		run := exec.CommandContext(ctx, program, append([]string{"scale", "--one", work, "--dir", dir, "--size", strconv.Itoa(size)}, args...)...)
+		run := exec.CommandContext(ctx, program, append([]string{"scale", "--one", work, "--dir", dir, "--size",
+			strconv.Itoa(size)}, args...)...)
 		run.Env = append(os.Environ(), cache.Variable+"="+filepath.Join(dir, "cache"))
 		run.Stderr = os.Stderr
 		if err := run.Run(); err != nil {
@@ -324,16 +330,19 @@ func growth(list []scaled, i int) string {
 	if i == 0 || list[i-1].Work != list[i].Work {
 		return ""
 	}
-	return fmt.Sprintf("%.2f", math.Log(list[i].Seconds/list[i-1].Seconds)/math.Log(float64(list[i].Size)/float64(list[i-1].Size)))
+	return fmt.Sprintf("%.2f", math.Log(list[i].Seconds/list[i-1].Seconds)/
+		math.Log(float64(list[i].Size)/float64(list[i-1].Size)))
 }
 
 func writeScale(s settings, list []scaled) error {
 	w := prettytable.NewWriter()
 	w.AppendHeader(prettytable.Row{"work", "size", "processor, s", "memory, MiB", "exponent"})
 	for i, one := range list {
-		w.AppendRow(prettytable.Row{one.Work, one.Size, fmt.Sprintf("%.2f", one.Seconds), fmt.Sprintf("%.0f", one.Memory), growth(list, i)})
+		w.AppendRow(prettytable.Row{one.Work, one.Size, fmt.Sprintf("%.2f", one.Seconds),
+			fmt.Sprintf("%.0f", one.Memory), growth(list, i)})
 	}
 	return writeMeasured(s, "scale", "Each work runs at each size in a process of its own, start included. "+
 		"“Exponent” is that with which processor time grew since the size before: 1 is linear. Images have one pixel, "+
-		"100 + 100 noise samples and a model that is a threshold; pictures are JPEG files of 224 × 224 in 100 folders.", w, list)
+		"100 + 100 noise samples and a model that is a threshold; pictures are JPEG files of 224 × 224 in 100 folders.",
+		w, list)
 }
