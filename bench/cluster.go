@@ -208,11 +208,12 @@ func writeClusters(s settings, list []simulated) error {
 		breaks = append(breaks, fmt.Sprintf("%s (%.1f)", one.What, one.Ratio))
 	}
 	return writeMeasured(s, "cluster",
-		fmt.Sprintf("Simulated time, not measured: %d workers, the rule staged up to n = 100,000, 500 noise samples a " +
-			"second, 5 s to start a task. The slowness of workers and of tasks is lognormal with σ = %.1f " +
-			"each; %.0f %% of tasks die once and lose what their ledger had not synced (every 60 s). A shared " +
-			"file system answers in 5 ms and serves 5,000 operations a second, %d for a task and %d for a " +
-			"sync; the scheduler takes 1 ms for a task. Other lines change one number. “Ideal” is all noise " +
-			"samples on all workers at their speeds, and one start. What costs most: %s.", usual.workers, usual.spread, 100*usual.fail, taskOperations, syncOperations,
+		fmt.Sprintf("Simulated time, not measured: %d workers, the rule staged up to n = 100,000, 500 noise samples a "+
+			"second, 5 s to start a task. The slowness of workers and of tasks is lognormal with σ = %.1f "+
+			"each; %.0f %% of tasks die once and lose what their ledger had not synced (every 60 s). A shared "+
+			"file system answers in 5 ms and serves 5,000 operations a second, %d for a task and %d for a "+
+			"sync; the scheduler takes 1 ms for a task. Other lines change one number. “Ideal” is all noise "+
+			"samples on all workers at their speeds, and one start. What costs most: %s.",
+			usual.workers, usual.spread, 100*usual.fail, taskOperations, syncOperations,
 			strings.Join(breaks, ", ")), w, list)
 }
