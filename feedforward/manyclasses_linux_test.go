@@ -3,25 +3,20 @@ package feedforward
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Confidences of 6,000 classes, whose pairs take 324 MB, are bounded in memory that grows with their number, not with that of their pairs.
 func TestConfidenceOfManyClasses(t *testing.T) {
-	const inside, classes = "CERTSPEC_TEST_LITTLE_MEMORY", 6_000
+	const classes = 6_000
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	if os.Getenv(inside) == "" {
-		cmd := exec.Command("sh", "-c", `ulimit -d 250000; exec "$0" -test.run '^TestConfidenceOfManyClasses$' -test.v`, os.Args[0])
-		cmd.Env = append(os.Environ(), inside+"=1")
-		out, err := cmd.CombinedOutput()
-		if t.Logf("%.3000s", out); err != nil {
-			t.Error(err)
-		}
+	if testkit.Given() == "" {
+		testkit.Limited(t, "ulimit -d 250000", "1")
 		return
 	}
 	rng := rand.New(rand.NewPCG(7, 7))

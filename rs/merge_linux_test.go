@@ -2,18 +2,19 @@ package rs
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // 10,000 shards are merged by a process that may open 1,024 files, in memory of which each has its own size alone.
 func TestMergeOfManyShards(t *testing.T) {
-	const inside, shards = "CERTSPEC_TEST_LITTLE_MEMORY", 10_000
+	const shards = 10_000
 	if testing.Short() {
 		t.Skip("writes 10,000 files")
 	}
-	if dir := os.Getenv(inside); dir != "" {
+	if dir := testkit.Given(); dir != "" {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
 		if err != nil || len(files) != shards {
 			t.Fatal(len(files), err)
@@ -28,9 +29,5 @@ func TestMergeOfManyShards(t *testing.T) {
 		t.Setenv("TMPDIR", "/dev/shm") // where no file waits for a disk
 	}
 	files := syntheticShards(t, shards, 2*shards)
-	cmd := exec.Command("sh", "-c", `ulimit -n 1024 && ulimit -d 300000 && exec "$0" -test.run '^TestMergeOfManyShards$'`, os.Args[0])
-	cmd.Env = append(os.Environ(), inside+"="+filepath.Dir(files[0]), "GOMEMLIMIT=200MiB", "TMPDIR=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %.2000s", err, out)
-	}
+	testkit.Limited(t, "ulimit -n 1024 && ulimit -d 300000", filepath.Dir(files[0]), "GOMEMLIMIT=200MiB", "TMPDIR=")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	asking "github.com/certspec/certspec/internal/rs/query"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -25,22 +25,17 @@ func (o oneImage) Load(context.Context) (*imageset.Images, error) { return o.Ima
 // A ledger whose counts take more than the memory is checked and asked: claims alone are kept.
 func TestLedgerLargerThanMemory(t *testing.T) {
 	const (
-		inside  = "CERTSPEC_TEST_LITTLE_MEMORY"
 		images  = 600
 		classes = 20_000 // each with a count in the look of every image: 192 MB
 	)
 	if testing.Short() {
 		t.Skip("writes 90 MB")
 	}
-	path := os.Getenv(inside)
+	path := testkit.Given()
 	if path == "" {
 		path = filepath.Join(t.TempDir(), "large.ledger")
 		writeLarge(t, path, images, classes)
-		cmd := exec.Command("sh", "-c", `ulimit -d 160000; exec "$0" -test.run '^TestLedgerLargerThanMemory$'`, os.Args[0])
-		cmd.Env = append(os.Environ(), inside+"="+path, "GOMAXPROCS=2", "GOMEMLIMIT=60MiB")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v: %.2000s", err, out)
-		}
+		testkit.Limited(t, "ulimit -d 160000", path, "GOMAXPROCS=2", "GOMEMLIMIT=60MiB")
 		return
 	}
 	a, err := asking.Ask(t.Context(), path, asking.Question{TopK: 2, Share: .1})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -30,20 +30,12 @@ func (pooled) Layers(b *nets.Builder, x nets.Value, classes int) nets.Value {
 
 // A set that is larger than memory is trained on, and tested on, in whatever order.
 func TestTrainOnMoreThanMemory(t *testing.T) {
-	const (
-		inside = "CERTSPEC_TEST_LITTLE_MEMORY"
-		n      = 90_000 // 276 MB of pixels, all black, of which the files hold nothing
-	)
+	const n = 90_000 // 276 MB of pixels, all black, of which the files hold nothing
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	if os.Getenv(inside) == "" {
-		cmd := exec.Command("sh", "-c", `ulimit -d 270000; exec "$0" -test.run '^TestTrainOnMoreThanMemory$' -test.v`,
-			os.Args[0])
-		cmd.Env = append(os.Environ(), inside+"=1", cache.Variable+"="+t.TempDir(), "GOMAXPROCS=2", "GOMEMLIMIT=120MiB")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v: %.3000s", err, out)
-		}
+	if testkit.Given() == "" {
+		testkit.Limited(t, "ulimit -d 270000", "1", cache.Variable+"="+t.TempDir(), "GOMAXPROCS=2", "GOMEMLIMIT=120MiB")
 		return
 	}
 	dir := t.TempDir()
