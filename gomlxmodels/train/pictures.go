@@ -59,8 +59,7 @@ func (p *pictureSet) image(i int) ([]uint8, error) {
 func (p *pictureSet) needsMemory(why string) error {
 	if p.bytes() > held {
 		return fmt.Errorf("train: %s needs all pixels of %s in memory, %d MB; expected at most %d MB: take fewer "+
-			"images, "+
-			"as by [count=%d] behind its name", why, p.Name, p.bytes()>>20, held>>20, held/int64(p.Shape.Len()))
+			"images, as by [count=%d] behind its name", why, p.Name, p.bytes()>>20, held>>20, held/int64(p.Shape.Len()))
 	}
 	return nil
 }

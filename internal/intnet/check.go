@@ -253,8 +253,7 @@ func (l *Layer) checkSums(top int64) error {
 		bias := max(int64(l.Bias[o]), -int64(l.Bias[o]))
 		if bias > math.MaxInt32 || top > 0 && most > (math.MaxInt32-bias)/top {
 			return fmt.Errorf("the sum of channel %d can overflow: |bias| is %d, and weights of %d together meet "+
-				"inputs "+
-				"of up to %d; expected at most 2147483647", o, bias, most, top)
+				"inputs of up to %d; expected at most 2147483647", o, bias, most, top)
 		}
 	}
 	return nil

@@ -47,8 +47,7 @@ type RangeError struct {
 
 func (e *RangeError) Error() string {
 	return fmt.Sprintf("integer network: value %d of image %d is %d, and the network is made for %d to %d: make it "+
-		"again "+
-		"with the sigma of this run (certspec quantize --exact)", e.Place, e.Image, e.Value, e.Low, e.High)
+		"again with the sigma of this run (certspec quantize --exact)", e.Place, e.Image, e.Value, e.Low, e.High)
 }
 
 // Run computes the logits of images, one after the other. It panics where the lengths do not fit.

@@ -43,6 +43,5 @@ func Maps(table string) *nb.Figure {
 		}
 	}
 	return nb.HeatMaps(fmt.Sprintf("%s at tier %s: average certified radius of images disturbed at one frequency; "+
-		"black "+
-		"is 0, white %.3f", f.Name, f.Tier, high), 0, high, titles, maps...)
+		"black is 0, white %.3f", f.Name, f.Tier, high), 0, high, titles, maps...)
 }

@@ -81,7 +81,6 @@ func replay(path, network, count string) (*rs.Replayed, error) {
 	}
 	rate := (float64(r.Blocks) - done) * float64(l.Header.Block) / time.Since(begun).Seconds()
 	fmt.Printf("%d images chosen at random (%v), %d looks: %d of %d blocks of %d noise samples are equal; %.0f a "+
-		"second by "+
-		"kernel %s\n", r.Images, ids, r.Looks, r.EqualBlocks, r.Blocks, l.Header.Block, rate, program.Kernel())
+		"second by kernel %s\n", r.Images, ids, r.Looks, r.EqualBlocks, r.Blocks, l.Header.Block, rate, program.Kernel())
 	return r, nil
 }
