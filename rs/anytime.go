@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/progress"
@@ -22,14 +21,7 @@ import (
 // selection and all behind it, is written whole after some rounds, and from the first round on is
 // always closed: whenever a run ends, even by a power cut, what the file claims holds.
 type anytimeRun struct {
-	opt    Options
-	plan   *rule.Plan
-	header ledger.Header
-	blocks *blocks
-	again  *recheck
-	files  *files
-	images *imageset.Index
-
+	session
 	seen   []spreadImage // that have begun, in the order of the data
 	rows   Rows
 	digest string
@@ -54,24 +46,21 @@ type piece struct {
 	tally
 }
 
-// certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks,
-	images *imageset.Index, files *files) (*Run, error) {
-	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
+// anytime is Certify under the rule Anytime.
+func (s session) anytime(ctx context.Context) (*Run, error) {
+	most, first := s.opt.Until.Samples, s.plan.Selection()+s.plan.Block()
+	if most > 0 && most < first*s.images.Len() {
 		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all",
-			opt.Until.Samples, images.Len(), each, each*images.Len())
+			most, s.images.Len(), first, first*s.images.Len())
 	}
-	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images, files: files}
-	r.buffers.New = func() any { return blocks.newBuffer() }
+	r := &anytimeRun{session: s}
+	r.buffers.New = func() any { return s.blocks.newBuffer() }
 	var err error
-	if r.again, err = newRecheck(blocks); err != nil {
-		return nil, fmt.Errorf("rs: model: %w", err)
-	}
-	if r.spread, err = plan.NewSpread(); err != nil {
+	if r.spread, err = s.plan.NewSpread(); err != nil {
 		return nil, err
 	}
-	if opt.Ledger != "" {
-		unlock, err := lock(opt.Ledger)
+	if s.opt.Ledger != "" {
+		unlock, err := lock(s.opt.Ledger)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +69,7 @@ func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header le
 			return nil, err
 		}
 	}
-	if err := files.begin(len(r.seen) > 0); err != nil {
+	if err := r.files.begin(len(r.seen) > 0); err != nil {
 		return nil, err
 	}
 	r.start, r.saved, r.before = time.Now(), time.Now(), r.used
@@ -264,8 +253,7 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 	todo := make(chan address)
 	var tallies sync.Mutex
 	var work sync.WaitGroup
-	crew := r.blocks.crewOf(r.opt)
-	for range min(r.opt.Workers+crew.drawers, crew.buffers) { // some draw while others ask
+	for range min(r.opt.Workers+r.crew.drawers, r.crew.buffers) { // some draw while others ask
 		work.Go(func() {
 			buf := r.buffers.Get().(*buffer)
 			defer r.buffers.Put(buf)

@@ -22,7 +22,6 @@ type blocks struct {
 	seed    uint64
 	scored  bool // scores are wanted
 	top     bool // the largest of each noise sample
-	crew    crew // zero: not known yet
 
 	// Exactly one is set.
 	grid     *noise.Grid
@@ -45,15 +44,6 @@ func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law,
 		return nil, optionErrorf("Sigma: %v", err)
 	}
 	return b, nil
-}
-
-// crewOf is who works on the blocks.
-func (b *blocks) crewOf(o Options) crew {
-	if b.crew.buffers == 0 {
-		size := o.blockBytes(classifier.Info{Shape: b.shape, Classes: b.classes}, b.samples)
-		b.crew = crewOf(o.Workers, size, o.Memory)
-	}
-	return b.crew
 }
 
 // buffer holds the samples and answers of one block.

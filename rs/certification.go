@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -22,13 +21,8 @@ import (
 // given out too: the model would have nothing else to do. They are counted if the look after it is made,
 // else discarded.
 type certification struct {
-	opt    Options
-	plan   *rule.Plan
-	blocks *blocks
-	again  *recheck // nil: nothing is asked again
-	files  *files
-	images *imageset.Index
-	run    *Run
+	session
+	run *Run
 
 	admitted int // images that are or were jobs
 	jobs     []*job
@@ -114,8 +108,7 @@ func (c *certification) certify(ctx context.Context) error {
 
 // pump moves blocks from the jobs through noise and model and back.
 func (c *certification) pump(ctx context.Context) error {
-	crew := c.blocks.crewOf(c.opt)
-	depth := crew.buffers
+	depth := c.crew.buffers
 	free := make([]*buffer, depth)
 	for i := range free {
 		free[i] = c.blocks.newBuffer()
@@ -129,7 +122,7 @@ func (c *certification) pump(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.grace, abort) })()
 
 	var drawing, classifying sync.WaitGroup
-	for range crew.drawers {
+	for range c.crew.drawers {
 		drawing.Go(func() {
 			for t := range toDraw {
 				var grid []int16
@@ -141,7 +134,7 @@ func (c *certification) pump(ctx context.Context) error {
 			}
 		})
 	}
-	for range crew.workers {
+	for range c.crew.workers {
 		classifying.Go(func() {
 			for t := range toClassify {
 				if t.err == nil {

@@ -30,100 +30,111 @@ import (
 // more closely. Options.Witness has its first answers: those that differ at the end, or where a run goes on, are a
 // *purity.Error, too. A ledger that was contradicted gets no claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
-	opt, err := opt.withDefaults()
+	s, err := begin(model, opt, func() (*imageset.Index, error) { return indexOf(ctx, data, opt.Progress) })
 	if err != nil {
 		return nil, err
 	}
-	plan, err := opt.Plan()
-	if err != nil {
-		return nil, err
+	defer s.files.close()
+	if s.files.closed != nil && s.opt.Rule != Anytime {
+		return s.complete()
 	}
-	shard, err := shardHeader(opt.Shard)
-	if err != nil {
-		return nil, err
-	}
-	info, err := model.Info()
-	if err != nil {
+	if s.again, err = newRecheck(s.blocks); err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
-	if opt.Workers <= 0 {
-		opt.Workers = DefaultWorkers(info.Identity)
+	if s.opt.Rule == Anytime {
+		return s.anytime(ctx)
 	}
-	images, err := indexOf(ctx, data, opt.Progress)
-	if err != nil {
-		return nil, err
-	}
-	if err := fit(info, images); err != nil {
-		return nil, fmt.Errorf("rs: %w", err)
-	}
-	if err := onGrid(images, opt.Noise); err != nil {
-		return nil, err
-	}
-	before, err := openBefore(opt.Ledger)
-	if err != nil {
-		return nil, err
-	}
-	known, version := info, ledger.Version
-	if before != nil {
-		version = before.Header.Version
-		if known, err = named(model, info, before.Header); err != nil {
-			return nil, err
-		}
-	}
-	header := newHeader(opt, plan, known, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
-	header.Version, header.Shard = version, shard
-	if err := opt.CheckScores(); err != nil {
-		return nil, err
-	}
-	if err := opt.checkUntil(); err != nil {
-		return nil, err
-	}
-	if images, plan, err = shardOf(shard, images, plan); err != nil {
-		return nil, err
-	}
-	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, plan.Block(), header.Seed)
-	if err != nil {
-		return nil, err
-	}
-	if blocks.crew, err = opt.crew(info, plan.Block()); err != nil {
-		return nil, err
-	}
-	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
-	files := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness}
-	defer files.close()
-	if opt.Rule == Anytime {
-		return certifyAnytime(ctx, opt, plan, header, blocks, images, files)
-	}
-	if before != nil {
-		return complete(opt, before, header)
-	}
-	c := &certification{
-		opt: opt, plan: plan, blocks: blocks, images: images, files: files, grace: grace,
-		run: &Run{Header: header},
-	}
-	if c.again, err = newRecheck(blocks); err != nil {
-		return nil, fmt.Errorf("rs: model: %w", err)
-	}
-	l, err := files.open(header, opt.Scores > 0)
+	c := &certification{session: s, grace: grace, run: &Run{Header: s.header}}
+	l, err := s.files.open(s.header, s.opt.Scores > 0)
 	if err != nil {
 		return nil, err
 	}
 	if l != nil {
 		c.run.Header = l.Header
 		if err := c.resume(l); err != nil {
-			return nil, fmt.Errorf("rs: ledger %s: %w", opt.Ledger, err)
+			return nil, fmt.Errorf("rs: ledger %s: %w", s.opt.Ledger, err)
 		}
 	}
 	return c.run, c.certify(ctx)
 }
 
+// session is what every form of a run has: the request with its defaults, the model and the images that answer it, and
+// the files, which are opened once and handed down.
+type session struct {
+	opt    Options
+	plan   *rule.Plan
+	header ledger.Header
+	blocks *blocks
+	crew   crew
+	images *imageset.Index
+	files  *files
+	again  *recheck // nil: nothing is asked again
+}
+
+// begin checks a request against model, images and the ledger that may be there, before anything is drawn. Images are
+// opened last, as that may take long.
+func begin(model classifier.Classifier, opt Options, open func() (*imageset.Index, error)) (s session, err error) {
+	if opt, err = opt.withDefaults(); err != nil {
+		return s, err
+	}
+	plan, err := opt.Plan()
+	if err != nil {
+		return s, err
+	}
+	shard, err := shardHeader(opt.Shard)
+	if err != nil {
+		return s, err
+	}
+	info, err := model.Info()
+	if err != nil {
+		return s, fmt.Errorf("rs: model: %w", err)
+	}
+	if opt.Workers == 0 {
+		opt.Workers = DefaultWorkers(info.Identity)
+	}
+	images, err := open()
+	if err != nil {
+		return s, err
+	}
+	if err := fit(info, images); err != nil {
+		return s, fmt.Errorf("rs: %w", err)
+	}
+	if err := onGrid(images, opt.Noise); err != nil {
+		return s, err
+	}
+	f := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness}
+	if f.closed, err = openBefore(opt.Ledger); err != nil {
+		return s, err
+	}
+	known, version := info, ledger.Version
+	if f.closed != nil {
+		version = f.closed.Header.Version
+		if known, err = named(model, info, f.closed.Header); err != nil {
+			return s, err
+		}
+	}
+	header := newHeader(opt, plan, known, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
+	header.Version, header.Shard = version, shard
+	if images, plan, err = shardOf(shard, images, plan); err != nil {
+		return s, err
+	}
+	s = session{opt: opt, plan: plan, header: header, images: images, files: f}
+	if s.blocks, err = newBlocks(model, info, opt.Noise, opt.Sigma, plan.Block(), header.Seed); err != nil {
+		return s, err
+	}
+	s.blocks.scored, s.blocks.top = opt.Scores > 0, opt.TopScores
+	s.crew, err = opt.crew(info, plan.Block())
+	return s, err
+}
+
 // complete is the run of a ledger with claims. An interruption may have left its scores open.
-func complete(opt Options, run *Run, header ledger.Header) (*Run, error) {
-	if err := run.Header.SameRun(opt.Ledger, header); err != nil {
+func (s *session) complete() (*Run, error) {
+	run := s.files.closed
+	if err := run.Header.SameRun(s.opt.Ledger, s.header); err != nil {
 		return nil, err
 	}
-	if opt.Scores > 0 {
-		if err := finishScores(opt.Ledger); err != nil {
+	if s.opt.Scores > 0 {
+		if err := finishScores(s.opt.Ledger); err != nil {
 			return nil, fmt.Errorf("rs: %w", err)
 		}
 	}

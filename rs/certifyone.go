@@ -8,7 +8,6 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Certificate is what CertifyOne certifies of an image. Its Image is 0 and its Label −1.
@@ -49,48 +48,33 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if opt.Scores != 0 {
 		return none, optionErrorf("Scores is set, but the certificate of one image keeps none")
 	}
-	opt, err := opt.withDefaults()
-	if err != nil {
-		return none, err
-	}
-	plan, err := opt.Plan()
-	if err != nil {
-		return none, err
-	}
 	info, err := model.Info()
 	if err != nil {
 		return none, fmt.Errorf("rs: model: %w", err)
-	}
-	if opt.Workers == 0 {
-		opt.Workers = DefaultWorkers(info.Identity)
 	}
 	if len(image) != info.Shape.Len() {
 		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name,
 			info.Shape, info.Shape.Len())
 	}
-	images := (&imageset.Images{
-		Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
-		Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(image)),
-	}).Indexed()
-	if err := fit(info, images); err != nil {
-		return none, fmt.Errorf("rs: %w", err)
-	}
-	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: 1})
-	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, plan.Block(), header.Seed)
+	s, err := begin(model, opt, func() (*imageset.Index, error) {
+		return (&imageset.Images{
+			Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
+			Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(image)),
+		}).Indexed(), nil
+	})
 	if err != nil {
 		return none, err
 	}
-	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, files: &files{},
-		run: &Run{Header: header}}
+	c := &certification{session: s, run: &Run{Header: s.header}}
 	err = c.certify(ctx)
-	none.Seed = header.Seed
+	none.Seed = c.run.Header.Seed
 	switch {
 	case err == nil:
-		return Certificate{Row: c.run.Rows[0], Seed: header.Seed}, nil
-	case errors.Is(err, context.DeadlineExceeded) && plan.Anytime() && len(c.jobs) > 0 && c.jobs[0].Looks() > 0:
+		return Certificate{Row: c.run.Rows[0], Seed: none.Seed}, nil
+	case errors.Is(err, context.DeadlineExceeded) && c.plan.Anytime() && len(c.jobs) > 0 && c.jobs[0].Looks() > 0:
 		t := c.jobs[0].Trial
 		t.Outcome = t.Settled()
-		return Certificate{Row: rowOf(t), Cut: true, Seed: header.Seed}, nil
+		return Certificate{Row: rowOf(t), Cut: true, Seed: none.Seed}, nil
 	case ctx.Err() != nil:
 		return none, fmt.Errorf("rs: %w", err)
 	}

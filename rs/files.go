@@ -17,6 +17,7 @@ type files struct {
 	path    string
 	model   string // its name
 	witness *purity.Witness
+	closed  *Run // the run of a ledger that has its claims; nil: none
 
 	writer   *ledger.Writer                         // nil: no ledger, or one that is replaced whole
 	scores   *ledger.ScoresWriter                   // nil: none are kept

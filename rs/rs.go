@@ -144,7 +144,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Workers < 0 {
 		return o, optionErrorf("Workers is %d, want at least 1", o.Workers)
 	}
-	return o, nil
+	if err := o.CheckScores(); err != nil {
+		return o, err
+	}
+	return o, o.checkUntil()
 }
 
 // DefaultWorkers is the number of calls at once that keeps all processors busy: at least two, so
