@@ -12,6 +12,9 @@ const plain = "plain"
 // Kernels are those of this processor, the fastest first. All give the same logits.
 func Kernels() []string { return append(slices.Clone(vectorKernels), plain) }
 
+// nearWeights is how many weights stay in a second-level cache beside what a layer reads and writes.
+const nearWeights = 512 << 10
+
 // Program runs a network by one kernel. It is safe for concurrent use.
 type Program struct {
 	*Network
@@ -30,7 +33,7 @@ func (n *Network) Program(kernel string) (*Program, error) {
 	}
 	p := &Program{Network: n, kernel: kernel}
 	if kernel != plain {
-		p.vector = newVectorProgram(n, kernel)
+		p.vector = newVectorProgram(n, kernel, nearWeights)
 	}
 	return p, nil
 }

@@ -16,6 +16,12 @@ func equal(t *testing.T, n *Network, kernel string, images []int16) (differ bool
 	if err != nil {
 		t.Fatal(err)
 	}
+	return differs(t, p, images)
+}
+
+func differs(t *testing.T, p *Program, images []int16) bool {
+	t.Helper()
+	n, kernel := p.Network, p.kernel
 	size, classes := n.values[0].size(), n.Classes()
 	got := make([]int32, len(images)/size*classes)
 	if err := p.Run(images, got); err != nil {
@@ -46,7 +52,7 @@ func TestKernelsAreTheDefinition(t *testing.T) {
 	if testing.Short() {
 		networks = 60
 	}
-	distinct := 0
+	distinct, turns := 0, 0
 	for seed := range networks {
 		random := rand.New(rand.NewPCG(seed, 21))
 		n := draw(random, seed%3 == 0)
@@ -59,7 +65,18 @@ func TestKernelsAreTheDefinition(t *testing.T) {
 			if equal(t, n, kernel, x) {
 				t.Fatalf("seed %d", seed)
 			}
+			// as a network runs whose weights leave the cache
+			p := &Program{Network: n, kernel: kernel, vector: newVectorProgram(n, kernel, 0)}
+			if p.vector.heavy < p.vector.tail {
+				turns++
+			}
+			if differs(t, p, x) {
+				t.Fatalf("seed %d, images in turn", seed)
+			}
 		}
+	}
+	if len(vectorKernels) > 0 && turns < int(networks)/8 {
+		t.Errorf("%d programs serve images in turn", turns)
 	}
 	if distinct < int(networks)/4 {
 		t.Errorf("%d of %d networks tell images apart", distinct, networks)

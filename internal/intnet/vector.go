@@ -110,6 +110,7 @@ type vectorProgram struct {
 	vnni   bool
 	places []place
 	layers []vectorLayer
+	heavy  int // the first of the layers that serve several images in turn, while their weights are near
 	tail   int // the first of the last layers, which take several images at once
 	bytes  int
 	pool   sync.Pool // *workspace
@@ -129,7 +130,8 @@ func aligned(n int) []byte {
 	return b[off : off+n : off+n]
 }
 
-func newVectorProgram(n *Network, kernel string) *vectorProgram {
+// newVectorProgram packs a network for a kernel, where so many weights stay in a second-level cache.
+func newVectorProgram(n *Network, kernel string, near int) *vectorProgram {
 	p := &vectorProgram{net: n, vnni: kernel == "vnni", tail: len(n.Layers)}
 	for p.tail > 0 {
 		l, out := &n.Layers[p.tail-1], n.values[p.tail]
@@ -138,12 +140,30 @@ func newVectorProgram(n *Network, kernel string) *vectorProgram {
 		}
 		p.tail--
 	}
+	p.heavy = n.heavyFrom(p.tail, near)
 	p.lay()
 	for i := range n.Layers {
 		p.layers = append(p.layers, p.prepare(i))
 	}
 	p.pool.New = func() any { return p.workspace() }
 	return p
+}
+
+// heavyFrom is the first layer from which on, up to the tail, each has more weights than numbers that it reads and
+// writes. It is the tail itself where all weights of the network stay near.
+func (n *Network) heavyFrom(tail, near int) int {
+	all, first := 0, tail
+	for i := tail - 1; i >= 0; i-- {
+		l := &n.Layers[i]
+		all += len(l.Weight)
+		if first == i+1 && (len(l.Weight) == 0 || len(l.Weight) > n.values[l.From[0]].size()+n.values[i+1].size()) {
+			first = i
+		}
+	}
+	if all <= near {
+		return tail
+	}
+	return first
 }
 
 // lay finds a place for every value. Values of one form whose lives do not meet share one.
@@ -173,11 +193,11 @@ func (p *vectorProgram) lay() {
 		}
 		for _, from := range reads {
 			last[from] = i
-			if i >= p.tail {
+			if i >= p.heavy {
 				p.places[from].between = 1
 			}
 		}
-		if i >= p.tail {
+		if i >= p.heavy {
 			p.places[i+1].between = 1
 		}
 		if l.Op == Conv || l.Op == MaxPool {
@@ -206,7 +226,7 @@ func (p *vectorProgram) lay() {
 		if q.between > 0 {
 			q.between, copies = q.bytes, together
 		}
-		if list := free[form(i)]; q.between == 0 && len(list) > 0 {
+		if list := free[form(i)]; len(list) > 0 {
 			q.at, free[form(i)] = list[len(list)-1], list[:len(list)-1]
 			return
 		}

@@ -4,8 +4,8 @@ package intnet
 
 var vectorKernels []string
 
-type vectorProgram struct{}
+type vectorProgram struct{ heavy, tail int }
 
-func newVectorProgram(*Network, string) *vectorProgram { return nil }
+func newVectorProgram(*Network, string, int) *vectorProgram { return nil }
 
 func (*vectorProgram) run([]int16, []int32) error { return nil }

@@ -153,7 +153,12 @@ func (p *vectorProgram) run(images []int16, logits []int32) error {
 			if !p.enter(w, image, b) {
 				return n.inRange(image, from+b)
 			}
-			for i := range p.tail {
+			for i := range p.heavy {
+				p.layer(w, i, b)
+			}
+		}
+		for i := p.heavy; i < p.tail; i++ {
+			for b := range count {
 				p.layer(w, i, b)
 			}
 		}
