@@ -312,28 +312,6 @@ func TestMessagesOfWrongUse(t *testing.T) {
 	}
 }
 
-// A command of before is answered by the one that does the same now, whatever flags stand behind it.
-func TestCommandsOfBefore(t *testing.T) {
-	for old, now := range cli.Moved() {
-		if text, code := output(t, append(strings.Fields(old), "--names", "x")...); code != cli.ExitUsage || text != "" {
-			t.Errorf("%s: exit code %d: %s", old, code, text)
-		}
-		if err := parses(strings.Fields(now)); err != nil {
-			t.Errorf("%s is now %s: %v", old, now, err)
-		}
-	}
-	for typed, says := range map[string]string{
-		"log metrics --cap 1": ": log metrics is now certspec ledger metrics",
-		"ood merge a b":       ": ood merge is now certspec ledger merge",
-		"log":                 ": log is now certspec ledger",
-	} {
-		cmd, _, stderr := program(t, strings.Fields(typed)...)
-		if cmd.Run(); !strings.Contains(stderr.String(), says) {
-			t.Errorf("%s: %s", typed, stderr)
-		}
-	}
-}
-
 // parses says what is wrong with the words of a command line, behind certspec.
 func parses(words []string) error {
 	cmd, rest, err := root().Find(words)

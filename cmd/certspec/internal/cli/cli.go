@@ -44,10 +44,7 @@ func Run(root *cobra.Command, args []string) int {
 	out, errs := &textWriter{printable.NewWriter(raw), raw}, printable.NewWriter(os.Stderr)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := whereNow(args)
-	if err == nil {
-		err = root.ExecuteContext(ctx)
-	}
+	err := root.ExecuteContext(ctx)
 	out.Flush()
 	if err == nil && raw.err != nil {
 		err = fmt.Errorf("the output is not complete: %w", raw.err)
@@ -81,49 +78,6 @@ func movedIn(text string) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// moved are the commands of before, and those that do the same now.
-var moved = map[string]string{
-	"augment list":      "augment --list",
-	"backend bench":     "backend check --bench",
-	"calib admm":        "calib worst --by admm",
-	"calib cbs":         "calib worst",
-	"calib dece":        "calib worst --by dece",
-	"calib exact":       "calib worst",
-	"dataset info":      "dataset list NAME",
-	"experiment show":   "experiment list NAME",
-	"experiment status": "experiment table FOLDER --left",
-	"kernel install":    "notebook install",
-	"kernel uninstall":  "notebook install --remove",
-	"ledger canonical":  "ledger export --format canonical",
-	"lines influence":   "lines fit --influence",
-	"lines predict":     "lines fit --leave-one-out",
-	"log":               "ledger",
-	"log compare":       "ledger compare",
-	"log groups":        "ledger metrics FOLDER --by group",
-	"log metrics":       "ledger metrics",
-	"log table":         "ledger metrics --format markdown",
-	"ood ccu":           "ood bound --method densities",
-	"ood check":         "preflight --bounds",
-	"ood merge":         "ledger merge",
-	"ood verify":        "ledger verify",
-	"spectral profile":  "spectral spectrum --profile",
-	"train methods":     "train --list",
-}
-
-// Moved are the commands of before by name, and those that do the same now.
-func Moved() map[string]string { return moved }
-
-// whereNow is the error of a command of before, whatever stands behind it.
-func whereNow(args []string) error {
-	for n := min(2, len(args)); n > 0; n-- {
-		old := strings.Join(args[:n], " ")
-		if now, ok := moved[old]; ok {
-			return Usagef("certspec %s is now certspec %s", old, now)
-		}
-	}
-	return nil
 }
 
 // nounKey is the annotation of a command that does nothing by itself.
