@@ -101,6 +101,26 @@ func TestLinksOfTheDocuments(t *testing.T) {
 	}
 }
 
+// Links lead from the README to every page of docs.
+func TestPagesAreReached(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s#]+\.md)[^)]*\)`)
+	seen := map[string]bool{}
+	for queue := []string{"../../README.md"}; len(queue) > 0; queue = queue[1:] {
+		for _, found := range link.FindAllStringSubmatch(proseOf(t, queue[0]), -1) {
+			to := filepath.Join(filepath.Dir(queue[0]), found[1])
+			if _, err := os.Stat(to); err == nil && !seen[to] {
+				seen[to], queue = true, append(queue, to)
+			}
+		}
+	}
+	pages, _ := filepath.Glob("../../docs/*.md")
+	for _, page := range pages {
+		if !seen[page] {
+			t.Errorf("no link leads from README.md to %s", page)
+		}
+	}
+}
+
 // proseOf is a document, or the Markdown of a notebook, without its blocks of code.
 func proseOf(t *testing.T, path string) string {
 	t.Helper()

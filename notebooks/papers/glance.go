@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ var glanceText []byte
 // paper is a part of glance.yaml.
 type paper struct {
 	Key, Title, Link, Notebook, About string
+	Shared                            []struct{ Word, Means string } // by its commands
 	Rows                              []glanceRow
 }
 
@@ -168,27 +171,74 @@ func compute(name string, o resample.Options) *Findings {
 	return nil
 }
 
-// page is docs/papers.md.
+// page is docs/papers.md: for each paper what was judged, what is drawn alone, and what never ran.
 func page() string {
 	var b strings.Builder
 	b.WriteString("# The four papers, table by table\n\n" +
-		"For readers of the papers: each table and figure, what it says, what our runs say, and the command.\n" +
-		"Differences have 95 % intervals; verdicts hold together for all claims of a tier (Holm).\n" +
-		"*Open* means that the run could not tell.\n" +
-		"Tier *evidence* fine-tunes one network: its verdicts are about that budget and that start.\n" +
-		"[Results](results.md) has the causes, and\n" +
-		"[experiments](../notebooks/results/experiments/README.md) the commands of every run.\n")
+		"For readers of the papers: each table and figure, what our runs say of it, and the command.\n" +
+		"*Shows* has the paper's sign; *open* means that the run could not tell.\n" +
+		"[Results](results.md) has the tiers, the rules of the verdicts, further claims, and causes.\n" +
+		"Tier `evidence` fine-tunes one network: its verdicts are about that budget and that start.\n\n" +
+		"`$RUN` is `certspec experiment run`; each paper begins with what else its commands share.\n" +
+		"`certspec notebook run notebooks/NAME.ipynb` draws the figures of a notebook.\n" +
+		"[Experiments](../notebooks/results/experiments/README.md) has the commands of every run.\n")
 	for _, p := range glance() {
-		fmt.Fprintf(&b, "\n## %s\n\n[The paper](%s); notebook [%s](../notebooks/%[3]s.ipynb).\n%s\n\n",
-			p.Title, p.Link, p.Notebook, p.About)
-		t := AtAGlance(p.Key)
-		for _, row := range t.Rows {
-			if command := row[len(row)-1]; command != table.None {
-				row[len(row)-1] = fmt.Sprintf("`%s`", command)
-			}
-		}
-		t.Notes = nil
-		b.WriteString(t.Markdown())
+		p.write(&b)
 	}
 	return b.String()
+}
+
+// write writes a paper as a part of the page.
+func (p paper) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## %s\n\n[The paper](%s); notebook [%s](../notebooks/%[3]s.ipynb).\n%s\n\n```sh\n",
+		p.Title, p.Link, p.Notebook, p.About)
+	for _, w := range p.Shared {
+		fmt.Fprintf(b, "%s=%q\n", w.Word, w.Means)
+	}
+	b.WriteString("```\n\n")
+	judged := nb.Columns("where", "what it says", "published", "ours", "difference (95 %)", "verdict", "command")
+	drawn := nb.Columns("not judged", "what it shows", "made by")
+	never := nb.Columns("never run", "what it is", "published", "why", "command")
+	for _, r := range p.Rows {
+		r = r.filled()
+		r.Command = p.short(r.Command)
+		r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier `$1`"))
+		switch {
+		case r.Never != "":
+			never.Add(r.At, r.What, r.Published, strings.Replace(r.Never, "below", "in the notebook", 1), r.Command)
+		case r.Verdict == table.None:
+			if ours := strings.Trim(drawnHere.Replace(r.Ours), " ,"); ours != "" {
+				r.What += " (here: " + ours + ")"
+			}
+			drawn.Add(r.At, r.What, r.Command)
+		default:
+			judged.Add(r.At, r.What, r.Published, r.Ours, r.Difference, r.Verdict, r.Command)
+		}
+	}
+	for i, t := range []*nb.Tabular{judged, drawn, never} {
+		if len(t.Rows) > 0 {
+			b.WriteString(strings.Repeat("\n", min(i, 1)) + t.Markdown())
+		}
+	}
+}
+
+// sized finds what sizes say of a tier, which the page says once.
+var sized = regexp.MustCompile(`[^;]*\(tier (\S+)\)`)
+
+// drawnHere takes away what says no more than that a picture is drawn.
+var drawnHere = strings.NewReplacer("drawn", "", "below", "", "in the pictures", "", "in the notebook", "",
+	"a file", "", table.None, "")
+
+// short is a command with the words in place of what all of them share.
+func (p paper) short(command string) string {
+	if command == table.None {
+		return command
+	}
+	if book, ok := strings.CutPrefix(command, "certspec notebook run "); ok {
+		return fmt.Sprintf("[%s](../%s)", strings.TrimSuffix(filepath.Base(book), ".ipynb"), book)
+	}
+	for _, w := range p.Shared {
+		command = strings.Replace(command, w.Means, "$"+w.Word, 1)
+	}
+	return "`" + strings.Replace(command, "certspec experiment run", "$RUN", 1) + "`"
 }
