@@ -28,12 +28,12 @@ func TestHyperQueueJobs(t *testing.T) {
 	}{
 		{[]string{"2", "--model", "a b", "--sigma", "0.25"}, `certify --model a b --sigma 0.25 --shard auto/2 --look OUT/look.json --out OUT/shard-0.ledger
 certify --model a b --sigma 0.25 --shard auto/2 --look OUT/look.json --out OUT/shard-1.ledger
-ledger merge -o OUT/merged.ledger OUT/shard-*.ledger
+merge -o OUT/merged.ledger OUT/shard-*.ledger
 ledger verify OUT/merged.ledger
 `},
 		{[]string{"2", "experiment", "sun2021/table2", "--tier", "T1"}, `experiment run sun2021/table2 --tier T1 --shard 0/2 --out OUT/part-0
 experiment run sun2021/table2 --tier T1 --shard 1/2 --out OUT/part-1
-experiment merge OUT/part-* --out OUT/merged
+merge OUT/part-* --out OUT/merged
 `},
 	} {
 		out := filepath.Join(dir, c.words[1])

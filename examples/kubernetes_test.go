@@ -182,7 +182,7 @@ func TestKubernetesManifests(t *testing.T) {
 
 	merge := readManifest(t, "kubernetes/merge-job.yaml")
 	script := field(t, merge, container+".command.2")
-	if !regexp.MustCompile(`^certspec ledger merge -o (\S+) \S+/shard-\*\.ledger && certspec ledger verify (\S+)$`).MatchString(fmt.Sprint(script)) ||
+	if !regexp.MustCompile(`^certspec merge -o (\S+) \S+/shard-\*\.ledger && certspec ledger verify (\S+)$`).MatchString(fmt.Sprint(script)) ||
 		field(t, merge, container+".volumeMounts.0.mountPath") != field(t, job, container+".volumeMounts.0.mountPath") ||
 		field(t, merge, "spec.template.spec.volumes.0.persistentVolumeClaim.claimName") != field(t, job, "spec.template.spec.volumes.0.persistentVolumeClaim.claimName") {
 		t.Errorf("the merge runs %v", script)

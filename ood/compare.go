@@ -377,7 +377,7 @@ func (c *Comparison) warn(in *Measurement, foreign []*Measurement) {
 	for _, m := range append([]*Measurement{in}, foreign...) {
 		if s := m.Header.Shard; s != nil {
 			c.Warnings = append(c.Warnings,
-				fmt.Sprintf("%s is shard %d of %d alone, %d of the images of %s; certspec ledger merge joins the shards",
+				fmt.Sprintf("%s is shard %d of %d alone, %d of the images of %s; certspec merge joins the shards",
 					m.Path, s.Index, s.Count, len(m.Lines), m.Header.Data.Name))
 		}
 	}

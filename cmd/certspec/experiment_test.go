@@ -90,7 +90,7 @@ func TestExperiment(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &filled); err != nil || code != 0 || len(filled.Lines) != 2 || filled.Lines[1].Values[1] == nil || filled.Lines[1].Values[1].Images != 2 {
 		t.Errorf("exit code %d, %v: %s", code, err, text)
 	}
-	if text, code := output(t, "experiment", "merge", folder, "--out", filepath.Join(t.TempDir(), "all"), "--json"); code != 0 || !strings.Contains(text, `"folders": 1`) {
+	if text, code := output(t, "merge", folder, "--out", filepath.Join(t.TempDir(), "all"), "--json"); code != 0 || !strings.Contains(text, `"folders": 1`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	// The citation names how the network was made.
@@ -134,7 +134,7 @@ func TestExperimentUsage(t *testing.T) {
 		{"experiment", "list", "rows"},
 		{"experiment", "table", "--left"},
 		{"experiment", "table"},
-		{"experiment", "merge", out},
+		{"merge", out},
 		{"train", "--recipe", "few/g", "--add", file, "--out", out},
 		{"train", "--recipe", "few/g", "--add", file, "--tier", "mini", "--out", out, "--sigma", "0.5"},
 		{"train", "--recipe", "few/x", "--add", file, "--tier", "mini", "--out", out},

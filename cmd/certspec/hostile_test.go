@@ -205,11 +205,11 @@ func TestHostileNames(t *testing.T) {
 		args []string
 	}{
 		{0, []string{"ledger", "info", whole}}, {0, []string{"ledger", "info", whole, "--json"}}, {0, []string{"ledger", "verify", whole}}, {0, []string{"ledger", "cite", whole}},
-		{0, []string{"ledger", "export", whole}}, {0, []string{"ledger", "merge", whole, other, "-o", at("m.ledger")}}, {0, []string{"ledger", "export", "--format", "canonical", whole, "-o", at("c.ledger")}},
+		{0, []string{"ledger", "export", whole}}, {0, []string{"merge", whole, other, "-o", at("m.ledger")}}, {0, []string{"ledger", "export", "--format", "canonical", whole, "-o", at("c.ledger")}},
 		{0, []string{"report", whole, "--format", "md"}}, {0, []string{"report", whole, "--format", "html"}}, {0, []string{"report", whole, "--format", "latex"}},
 		{0, []string{"ledger", "metrics", whole}}, {0, []string{"ledger", "metrics", whole, other}}, {0, []string{"ledger", "compare", whole, other}},
 		{1, []string{"calib", "certify", "--ledger", whole}}, {0, []string{"plan", "--from", whole}}, {0, []string{"ledger", "verify", bounds}},
-		{0, []string{"ood", "auc", "--in", bounds, "--foreign", attacked}}, {1, []string{"ledger", "merge", bounds, "-o", at("m.ood")}},
+		{0, []string{"ood", "auc", "--in", bounds, "--foreign", attacked}}, {1, []string{"merge", bounds, "-o", at("m.ood")}},
 		{1, append([]string{"ledger", "replay", whole}, onPics...)}, {1, append([]string{"certify", "--sigma", "0.25", "--n", "100", "--out", whole}, onPics...)},
 		{0, append([]string{"certify", "--sigma", "0.25", "--n", "100", "--block", "10", "--n0", "10", "--out", at("new.ledger")}, onPics...)},
 		{0, append([]string{"predict", "--sigma", "0.25", "--n", "100"}, onPics...)}, {0, append([]string{"evaluate"}, onPics...)},

@@ -36,7 +36,7 @@ func TestJoin(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, text)
 	}
 	for _, denoiser := range []string{"../../notebooks/models/cifar10-denoiser-s025.onnx", alone, trained} {
-		text, code := output(t, "join", denoiser, net, "--out", joined, "--json")
+		text, code := output(t, "join", net, "--denoiser", denoiser, "--out", joined, "--json")
 		var said struct{ Sigma float64 }
 		if err := json.Unmarshal([]byte(text), &said); err != nil || code != 0 || said.Sigma != 0.25 {
 			t.Errorf("%s: exit code %d, %v: %s", denoiser, code, err, text)
@@ -57,10 +57,15 @@ func TestJoin(t *testing.T) {
 		args []string
 		code int
 	}{
-		{[]string{alone}, 2}, {[]string{alone, net}, 2}, {[]string{alone, net, "--out", "x"}, 2},
-		{[]string{alone, net, "--out", joined, "--sigma", "0.5"}, 1},
-		{[]string{net, net, "--out", joined, "--sigma", "0.5"}, 1},
-		{[]string{net, net, "--out", joined}, 1},
+		{[]string{net}, 2}, {[]string{net, "--denoiser", alone}, 2},
+		{[]string{net, "--denoiser", alone, "--out", "x"}, 2}, {[]string{net, "--out", joined}, 2},
+		{[]string{net, "--denoiser", alone, "--discriminator", alone, "--out", joined}, 2},
+		{[]string{net, "--denoiser", alone, "--shift", "1", "--out", joined}, 2},
+		{[]string{net, "--discriminator", alone, "--sigma", "0.5", "--out", joined}, 2},
+		{[]string{net, "--denoiser", alone, "--out", joined, "--sigma", "0.5"}, 1},
+		{[]string{net, "--denoiser", net, "--out", joined, "--sigma", "0.5"}, 1},
+		{[]string{net, "--denoiser", net, "--out", joined}, 1},
+		{[]string{net, "--discriminator", net, "--out", joined}, 1},
 	} {
 		if text, code := output(t, append([]string{"join"}, c.args...)...); code != c.code {
 			t.Errorf("%v: exit code %d, want %d: %s", c.args, code, c.code, text)

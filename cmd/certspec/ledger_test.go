@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	ledgercmd "github.com/certspec/certspec/cmd/certspec/ledger"
+	mergecmd "github.com/certspec/certspec/cmd/certspec/merge"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -106,18 +107,18 @@ func TestLedgerMergeCanonicalExport(t *testing.T) {
 	want, _ := os.ReadFile(whole)
 	shards := []string{shadesOfGrey(t, rs.Shard{Index: 1, Count: 2}), shadesOfGrey(t, rs.Shard{Index: 0, Count: 2})}
 	out := filepath.Join(t.TempDir(), "merged")
-	text, code := output(t, append([]string{"ledger", "merge", "--json", "-o", out}, shards...)...)
-	var merged ledgercmd.Merged
+	text, code := output(t, append([]string{"merge", "--json", "-o", out}, shards...)...)
+	var merged mergecmd.Merged
 	if err := json.Unmarshal([]byte(text), &merged); err != nil || code != 0 || !merged.Complete || merged.Images != 9 || merged.Ledger != out {
 		t.Errorf("exit code %d, %v: %s", code, err, text)
 	}
 	if got, _ := os.ReadFile(out); !bytes.Equal(got, want) {
 		t.Errorf("merged\n%s\nwant\n%s", got, want)
 	}
-	if _, code := output(t, "ledger", "merge", "-o", out+"2", shards[0]); code != cli.ExitFailed {
+	if _, code := output(t, "merge", "-o", out+"2", shards[0]); code != cli.ExitFailed {
 		t.Errorf("a missing shard: exit code %d", code)
 	}
-	if text, code := output(t, "ledger", "merge", "--partial", "-o", out+"2", shards[0]); code != 0 || !strings.Contains(text, "unfinished: 1 ledgers, 4 of 9 images") {
+	if text, code := output(t, "merge", "--partial", "-o", out+"2", shards[0]); code != 0 || !strings.Contains(text, "unfinished: 1 ledgers, 4 of 9 images") {
 		t.Errorf("in part: exit code %d: %s", code, text)
 	}
 	if text, code := output(t, "ledger", "export", "--format", "canonical", "-o", out+"3", out+"2"); code != 0 || !strings.Contains(text, "unfinished") {

@@ -25,6 +25,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/join"
 	"github.com/certspec/certspec/cmd/certspec/ledger"
 	"github.com/certspec/certspec/cmd/certspec/lines"
+	"github.com/certspec/certspec/cmd/certspec/merge"
 	"github.com/certspec/certspec/cmd/certspec/notebook"
 	"github.com/certspec/certspec/cmd/certspec/ood"
 	"github.com/certspec/certspec/cmd/certspec/plan"
@@ -46,7 +47,7 @@ func root() *cobra.Command {
 		certify.Command(),
 		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(),
 		gate.Command(), importer.Command(), interpolate.Command(), join.Command(),
-		ledger.Command(), lines.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(),
+		ledger.Command(), lines.Command(), merge.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(),
 		preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)

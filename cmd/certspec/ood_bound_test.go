@@ -158,7 +158,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 	for _, i := range []string{"0", "1"} {
 		must("bound", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--out", file("part"+i+".ood"), "--shard", i+"/2")
 	}
-	if text, err := outputOf(t, "ledger", "merge", "-o", file("merged.ood"), file("part1.ood"), file("part0.ood")); err != nil {
+	if text, err := outputOf(t, "merge", "-o", file("merged.ood"), file("part1.ood"), file("part0.ood")); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	a, _ := os.ReadFile(file("foreign.ood"))

@@ -33,7 +33,7 @@ func outputs(t *testing.T) [][]string {
 	}
 	return [][]string{
 		{"ledger", "export", ledger, "-o"},
-		{"ledger", "merge", ledger, "-o"},
+		{"merge", ledger, "-o"},
 		{"ledger", "export", "--format", "canonical", ledger, "-o"},
 		{"ledger", "metrics", ledger, "--format", "csv", "-o"},
 		{"report", ledger, "--format", "md", "-o"},

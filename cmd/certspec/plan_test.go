@@ -73,7 +73,7 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &c); err != nil || code != 0 || string(c.Rule) != rule[1] || c.Rows != 5 {
 			t.Errorf("%v: exit code %d, %v: %s", rule, code, err, text)
 		}
-		merge := []string{"ledger", "merge", "-o", filepath.Join(dir, "merged-"+rule[1])}
+		merge := []string{"merge", "-o", filepath.Join(dir, "merged-"+rule[1])}
 		for i, shard := range []string{"0/2", "1/2"} {
 			name := rule[1] + string(rune('0'+i))
 			if text, code := output(t, args(name, append(rule, "--shard", shard)...)...); code != 0 || !strings.Contains(text, shard+" by images") {

@@ -38,8 +38,8 @@ task() { # its number, those that it waits for, its words
 	echo "command = $(words "${@:3}")"
 }
 
-merge='"$0" ledger merge -o "$1/merged.ledger" "$1"/shard-*.ledger && "$0" ledger verify "$1/merged.ledger"'
-[ "$1" != experiment ] || merge='"$0" experiment merge "$1"/part-* --out "$1/merged"'
+merge='"$0" merge -o "$1/merged.ledger" "$1"/shard-*.ledger && "$0" ledger verify "$1/merged.ledger"'
+[ "$1" != experiment ] || merge='"$0" merge "$1"/part-* --out "$1/merged"'
 {
 	echo 'name = "certify"'
 	for ((i = 0; i < n; i++)); do

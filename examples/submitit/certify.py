@@ -18,5 +18,5 @@ executor.update_parameters(timeout_min=240, slurm_array_parallelism=100)
 executor.submit(certify, 0).result()  # looks at the model, and computes the digest of the images
 for job in executor.map_array(certify, range(1, shards)):
     job.result()
-subprocess.run(["certspec", "ledger", "merge", *[f"{folder}/shard-{i}.ledger" for i in range(shards)],
+subprocess.run(["certspec", "merge", *[f"{folder}/shard-{i}.ledger" for i in range(shards)],
                 "-o", f"{folder}/merged.ledger"], check=True)

@@ -80,7 +80,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	}
 	check("certify, shard", "shard1")
 
-	run(t, "ledger", "merge", "-o", filepath.Join(dir, "merged"), filepath.Join(dir, "shard2"), filepath.Join(dir, "shard0"), filepath.Join(dir, "shard1"))
+	run(t, "merge", "-o", filepath.Join(dir, "merged"), filepath.Join(dir, "shard2"), filepath.Join(dir, "shard0"), filepath.Join(dir, "shard1"))
 	check("ledger merge", "merged")
 	if !bytes.Equal(testkit.Read(t, filepath.Join(dir, "merged")), testkit.Read(t, filepath.Join(dir, "staged"))) {
 		t.Error("the merged ledger is not that of one run")

@@ -276,7 +276,7 @@ func (c *Result) print(out io.Writer) error {
 			c.RadiusCap)
 	}
 	if c.Shard != "" {
-		cli.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
+		cli.Fprintf(w, "shard\t%s; certspec merge joins it with the others\n", c.Shard)
 	}
 	cli.Fprintf(w, "noise samples\t%d, of which %d misses\n", c.Passes, c.Misses)
 	if c.Ledger != "" {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
 )
 
 // Command makes the command.
@@ -16,7 +15,7 @@ func Command() *cobra.Command {
 		`Make the tables of a paper. A recipe says how a network is trained, a tier how much of it is done, a table which
 recipes stand side by side and what is measured. Those of four papers are built in; --add reads a file of further
 ones, in the form that certspec experiment list NAME prints.`,
-		listCommand(), planCommand(), runCommand(), tableCommand(), plotCommand(), mergeCommand())
+		listCommand(), planCommand(), runCommand(), tableCommand(), plotCommand())
 }
 
 // places say where data lie.
@@ -46,36 +45,4 @@ func (p places) read() (map[string]string, error) {
 		at[kind] = place
 	}
 	return at, nil
-}
-
-func mergeCommand() *cobra.Command {
-	var out string
-	cmd := &cobra.Command{
-		Use:   "merge FOLDER…",
-		Short: "Join the folders of shards",
-		Long: "Join the folders that certspec experiment run --shard filled into one. What several of them hold " +
-			"must be equal.\n" +
-			"A folder that is joined into itself gets digests of its results, where it was made before there were any.",
-		Example: "  certspec experiment merge out/part0 out/part1 --out out/table2",
-	}
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&out, "folder to join them in") })
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, folders []string) error {
-		if err := cli.Needed(cmd, "out"); err != nil {
-			return err
-		}
-		if len(folders) == 0 {
-			return cli.Usagef("%s wants at least one folder", cmd.CommandPath())
-		}
-		added, err := experiment.Merge(cmd.Context(), out, folders)
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), map[string]int{"folders": len(folders), "files": added})
-		}
-		_, err = cli.Fprintf(cmd.OutOrStdout(), "%d files of %d folders in %s\n", added, len(folders), out)
-		return err
-	}
-	return cmd
 }

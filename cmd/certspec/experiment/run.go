@@ -45,8 +45,8 @@ leaves nothing of a layer, is not tried again.`,
 		f.Tier(&o.Tier, "how much is done")
 		f.Words(&o.Rows, "rows", nil, "make only these rows: recipes, also as patterns, C/conv8/*/*, or titles of "+
 			"added networks (default all)", nil)
-		f.Text(&o.shard, "shard", "make part i of n, as in 0/4, each in a folder of its own, which certspec "+
-			"experiment merge joins; a part has whole networks")
+		f.Text(&o.shard, "shard", "make part i of n, as in 0/4, each in a folder of its own, which certspec merge "+
+			"joins; a part has whole networks")
 		f.BoolVar(&o.dry, "dry-run", false, "say what is left and how long it takes, and stop")
 		f.Add(&o.Add)
 	})

@@ -9,8 +9,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("ledger", "Read, compare, check, join and export ledgers and published logs", "",
+	return cli.Noun("ledger", "Read, compare, check and export ledgers and published logs", "",
 		infoCommand(), metricsCommand(), compareCommand(), queryCommand(), attestCommand(), verifyCommand(),
-		replayCommand(), mergeCommand(),
-		exportCommand(), citeCommand())
+		replayCommand(), exportCommand(), citeCommand())
 }

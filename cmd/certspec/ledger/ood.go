@@ -1,11 +1,8 @@
 package ledger
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -18,20 +15,6 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// isOOD reports whether the first line of a file says that "certspec ood" wrote it.
-func isOOD(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	line, _ := bufio.NewReader(f).ReadBytes('\n')
-	var header struct {
-		Format string `json:"format"`
-	}
-	return json.Unmarshal(line, &header) == nil && header.Format == record.Format
-}
-
 // verifyOOD checks the form of each line of a file, and derives claims and digest again.
 func verifyOOD(path string) (*record.File, error) {
 	f, err := record.Read(path)
@@ -43,7 +26,7 @@ func verifyOOD(path string) (*record.File, error) {
 
 // verify derives again what follows from the lines of a file.
 func verify(ctx context.Context, path string) (v rs.Verified, text string, err error) {
-	if !isOOD(path) {
+	if !record.Is(path) {
 		v, err = rs.Verify(ctx, path)
 		return v, fmt.Sprint(v), err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -62,7 +63,7 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
 	if f.Changed("image") && f.Changed("images") {
 		return cli.Usagef("--image with --images: expected one of them")
 	}
-	if isOOD(args[0]) {
+	if record.Is(args[0]) {
 		return o.ood(cmd, args[0])
 	}
 	if err := cli.Needed(cmd, "data"); err != nil {

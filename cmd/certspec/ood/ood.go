@@ -19,7 +19,7 @@ func Command() *cobra.Command {
 		`Bound how sure a network can become when a foreign image moves in a box, attack it there, and compare with
 the network's own images; decide properties of it. Bounds hold in exact arithmetic and for
 the network's evaluation in float32.`,
-		bound(), attack(), auc(), smooth(), property(), join())
+		bound(), attack(), auc(), smooth(), property())
 }
 
 // runOptions are the flags that bounds and attacks have in common.
@@ -48,7 +48,7 @@ func (o *runOptions) outputFlags(cmd *cobra.Command) {
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file that records the run; without one nothing is kept")
 		f.Named(&o.shard, "shard", "",
-			"part of the run, i/n with i from 0, or auto, as certspec certify has it; certspec ledger merge joins "+
+			"part of the run, i/n with i from 0, or auto, as certspec certify has it; certspec merge joins "+
 				"the parts", func() []string { return []string{"auto"} })
 	})
 	o.json = cli.JSON(cmd)

@@ -177,7 +177,7 @@ var clusterFiles = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 	"list": func(words []string, more ...string) []string { return append(slices.Clone(words), more...) },
 	"join": func(folder string) string {
-		return fmt.Sprintf(`certspec ledger merge -o '%[1]s/merged.ledger' '%[1]s'/shard-*.ledger && `+
+		return fmt.Sprintf(`certspec merge -o '%[1]s/merged.ledger' '%[1]s'/shard-*.ledger && `+
 			`certspec ledger verify '%[1]s/merged.ledger'`, strings.ReplaceAll(folder, "'", `'\''`))
 	},
 }).Parse(`{{define "slurm"}}#!/bin/bash

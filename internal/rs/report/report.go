@@ -83,7 +83,7 @@ func New(ctx context.Context, path string, o Options) (*Report, error) {
 	h := run.Header
 	if h.Shard != nil && h.Shard.By == ledger.ShardBlocks {
 		return nil, fmt.Errorf("report: %s is a shard by blocks, which certifies nothing alone: merge the shards "+
-			"first (certspec ledger merge)", path)
+			"first (certspec merge)", path)
 	}
 	if len(run.Rows) == 0 {
 		return nil, fmt.Errorf("report: %s: no image is decided yet", path)

@@ -78,6 +78,9 @@ func JSON(cmd *cobra.Command) *bool {
 // Out adds --out, -o, a file to write.
 func (f *Flags) Out(p *string, usage string) { f.out(p, "file", usage) }
 
+// OutPath adds --out, -o, a file or folder to write to.
+func (f *Flags) OutPath(p *string, usage string) { f.out(p, "file or folder", usage) }
+
 // OutFolder adds --out, -o, a folder to write to.
 func (f *Flags) OutFolder(p *string, usage string) { f.out(p, "folder", usage) }
 

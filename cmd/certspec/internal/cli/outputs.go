@@ -24,7 +24,7 @@ func checkOutput(flag, path, kind string) error {
 	if path == "" {
 		return Usagef("--%s is empty: expected the path of a %s", flag, kind)
 	}
-	if path == "-" && kind == "file" {
+	if path == "-" && kind != "folder" {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil {

@@ -92,7 +92,7 @@ at once. A file of another run is refused, with the setting that differs.
 
 Exit codes:  0 done, 1 failed, 2 wrong use, 3 undecided, 75 stopped on request.
 
---shard i/n splits a run over machines; certspec ledger merge joins the parts.
+--shard i/n splits a run over machines; certspec merge joins the parts.
 `},
 }
 
