@@ -47,8 +47,8 @@ func root() *cobra.Command {
 		certify.Command(),
 		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(),
 		gate.Command(), importer.Command(), interpolate.Command(), join.Command(),
-		ledger.Command(), lines.Command(), merge.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(),
-		preflight.Command(), quantize.Command(), report.Command(),
+		ledger.Command(), lines.Command(), merge.Command(), notebook.Command(), ood.Command(),
+		plan.Command(), predict.Command(), preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)
 }

@@ -205,7 +205,8 @@ func (p paper) write(b *strings.Builder) {
 		r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier `$1`"))
 		switch {
 		case r.Never != "":
-			never.Add(r.At, r.What, r.Published, strings.Replace(r.Never, "below", "in the notebook", 1), r.Command)
+			why := strings.Replace(r.Never, "below", "in the notebook", 1)
+			never.Add(r.At, r.What, r.Published, why, r.Command)
 		case r.Verdict == table.None:
 			if ours := strings.Trim(drawnHere.Replace(r.Ours), " ,"); ours != "" {
 				r.What += " (here: " + ours + ")"
