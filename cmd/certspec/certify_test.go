@@ -257,3 +257,33 @@ func TestSharedLook(t *testing.T) {
 		t.Errorf("another file: %v, %s", err, stderr)
 	}
 }
+
+// A measurement chooses the engine of a new ledger alone. A run that goes on keeps the engine of its ledger, and all
+// tasks of a plan get one.
+func TestFastestEngine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures all engines")
+	}
+	dir := t.TempDir()
+	on := func(engine, ledger string) []string {
+		return []string{trainedModel, "--data", "synthetic/test[count=2,channels=grey,crop=28]", "--sigma", "0.25", "--n", "200", "--engine",
+			engine, "--out", filepath.Join(dir, ledger)}
+	}
+	run := func(args ...string) {
+		t.Helper()
+		if out, code := output(t, args...); code != 0 {
+			t.Fatalf("%q: %s", args, out)
+		}
+	}
+	const slowest = "go"
+	run(append([]string{"certify"}, on(slowest, "kept.ledger")...)...)
+	run(append([]string{"certify"}, on(cli.Fastest, "kept.ledger")...)...) // of other engines it would be refused
+	if out, code := output(t, append([]string{"certify", "--shard", "0/2"}, on(cli.Fastest, "part.ledger")...)...); code == 0 {
+		t.Errorf("a shard measured for itself: %s", out)
+	}
+	run(append([]string{"plan", "--cluster", "slurm", "--images", "2"}, on(cli.Fastest, "job.sh")...)...)
+	job, err := os.ReadFile(filepath.Join(dir, "job.sh"))
+	if err != nil || strings.Contains(string(job), cli.Fastest) || !strings.Contains(string(job), "--engine=") {
+		t.Errorf("%v: %s", err, job)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
-	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/progress"
@@ -117,8 +115,6 @@ func installCommand() *cobra.Command {
 // checkOptions are what the flags of "backend check" ask.
 type checkOptions struct {
 	engine string
-	bench  bool
-	time   time.Duration
 	json   *bool
 }
 
@@ -126,31 +122,19 @@ func checkCommand() *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Compare an engine with the Go backend on small programs, or time all engines",
-		Long: `Compile and run small programs on the engine, and compare the results with those of the Go backend. With
---bench, time a matrix product, a convolution and a ResNet-20 on every usable engine instead.`,
-		Example: "  certspec backend check --engine xla\n  certspec backend check --bench",
+		Short: "Compare an engine with the Go backend on small programs",
+		Long: `Compile and run small programs on the engine, and compare the results with those of the Go backend. What an
+engine makes of your network, certspec certify --engine fastest measures.`,
+		Example: "  certspec backend check --engine xla",
 		Args:    cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "what is checked") })
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.BoolVar(&o.bench, "bench", false, "time all usable engines")
-		f.DurationVar(&o.time, "time", 2*time.Second, "of --bench: time for each program")
-	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command) error {
-	switch f := cmd.Flags(); {
-	case o.bench && f.Changed("engine"):
-		return cli.Usagef("--engine with --bench, which times all engines")
-	case o.bench:
-		return o.measure(cmd)
-	case f.Changed("time"):
-		return cli.Usagef("--time goes with --bench")
-	}
 	b, err := openBackend(o.engine)
 	if err != nil {
 		return err
@@ -195,54 +179,4 @@ func openBackend(choice string) (*backend.Backend, error) {
 		cli.Say("%s", b.Note)
 	}
 	return b, nil
-}
-
-// backendSpeed is what "backend check --bench" prints of one engine.
-type backendSpeed struct {
-	Engine  string          `json:"engine"`
-	Device  string          `json:"device"`
-	Version string          `json:"version"`
-	Speeds  []backend.Speed `json:"speeds"`
-}
-
-// measure times programs on every usable engine.
-func (o *checkOptions) measure(cmd *cobra.Command) error {
-	list, err := backend.List()
-	if err != nil {
-		return err
-	}
-	var all []backendSpeed
-	for _, l := range list {
-		if !l.Usable {
-			continue
-		}
-		choice := l.Engine
-		if l.Path != "" {
-			choice += ":" + l.Path
-		}
-		b, err := backend.Open(choice)
-		if err != nil {
-			return err
-		}
-		speeds, err := backend.Measure(cmd.Context(), b, o.time)
-		if err != nil {
-			return err
-		}
-		net, err := infer.MeasureResNet20(cmd.Context(), b, o.time)
-		if err != nil {
-			return err
-		}
-		all = append(all, backendSpeed{b.Engine, b.Device, b.Version, append(speeds, net)})
-	}
-	if *o.json {
-		return cli.PrintJSON(cmd.OutOrStdout(), all)
-	}
-	w := cli.Columns(cmd.OutOrStdout())
-	fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
-	for _, s := range all {
-		for _, p := range s.Speeds {
-			cli.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
-		}
-	}
-	return w.Flush()
 }

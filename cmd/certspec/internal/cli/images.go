@@ -2,11 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -76,8 +72,8 @@ func (o *ImageOptions) Open() (*dataset.Dataset, error) { return o.OpenNamed(o.N
 func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 	f := o.cmd.Flags()
 	open := dataset.Open
-	if recorded := recordedName(o.Recorded); recorded != "" {
-		open = func(name string) (*dataset.Dataset, error) { return dataset.OpenLike(name, recorded) }
+	if known := recorded(o.Recorded).Data.Name; known != "" {
+		open = func(name string) (*dataset.Dataset, error) { return dataset.OpenLike(name, known) }
 	}
 	d, err := open(name)
 	if err != nil {
@@ -127,27 +123,6 @@ func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 		selections = append(selections, dataset.Count(o.count))
 	}
 	return d.Subset(selections...), nil
-}
-
-// recordedName is the name of the images that the first line of a file says, be it a ledger or a
-// file of package ood, or such a line of a folder's first ledger; empty: there is none.
-func recordedName(path string) string {
-	if path == "" {
-		return ""
-	}
-	if inside, _ := filepath.Glob(filepath.Join(path, "*.ledger")); len(inside) > 0 {
-		path = inside[0]
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	var header struct{ Data struct{ Name string } }
-	if json.NewDecoder(io.LimitReader(file, 1<<24)).Decode(&header) != nil {
-		return ""
-	}
-	return header.Data.Name
 }
 
 // Resized says what a radius is a distance between where images of a set were resized; else it is empty.

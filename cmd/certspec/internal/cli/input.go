@@ -53,6 +53,7 @@ func (o *InputOptions) Open() (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Model.recorded = o.Images.Recorded
 	m, end, err := o.Model.Open()
 	if err != nil {
 		return nil, err

@@ -15,9 +15,10 @@ import (
 type ModelOptions struct {
 	Path, Engine string
 
-	cmd  *cobra.Command
-	exec program
-	onnx onnxOptions
+	cmd      *cobra.Command
+	exec     program
+	onnx     onnxOptions
+	recorded string // a ledger or folder whose engine is taken for "fastest", where it is there
 }
 
 // Flags adds the flags of a model.
@@ -25,7 +26,7 @@ func (o *ModelOptions) Flags(cmd *cobra.Command) {
 	o.cmd = cmd
 	Group(cmd, Model, func(f *Flags) {
 		f.Model(&o.Path, "path of the model file, or of an ONNX file")
-		f.Engine(&o.Engine)
+		f.engine(&o.Engine, "fastest (measures them for a new ledger), ", append(engines, Fastest))
 		o.exec.flags(f)
 		o.onnx.flags(f)
 	})
@@ -80,10 +81,12 @@ func HugePages(root *cobra.Command, args []string) bool {
 }
 
 // Engine adds --engine to a command that runs a model.
-func (f *Flags) Engine(p *string) {
-	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, "+
+func (f *Flags) Engine(p *string) { f.engine(p, "", engines) }
+
+func (f *Flags) engine(p *string, more string, known []string) {
+	f.Named(p, "engine", "", "what runs the model: auto, "+more+"onnxruntime, xla, xla:cpu, xla:cuda, "+
 		"xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend",
-		func() []string { return engines })
+		func() []string { return known })
 	f.runsEngine()
 }
 
@@ -119,6 +122,15 @@ func (o *ModelOptions) Open() (m classifier.Classifier, end func() error, err er
 	options, err := o.onnx.read(f, o.Path, &o.Engine)
 	if err != nil {
 		return nil, nil, err
+	}
+	if o.Engine == Fastest {
+		if o.Engine = engineOf(recorded(o.recorded).Model.Identity); o.Engine == "" {
+			if o.Engine, err = fastest(o.cmd.Context(), func(choice string) (*engine.Model, error) {
+				return engine.Open(o.Path, engine.Backend(choice), engine.ONNX(options))
+			}); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	opened, err := OpenModel(o.Path, engine.Backend(o.Engine), engine.ONNX(options))
 	if err != nil {
