@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -90,13 +89,10 @@ func ReadAreas(folder string) (all []*Areas, err error) {
 
 const areasSuffix = ".areas.json"
 
-func (s foreignSets) areasPath(folder, data, part string) string {
+func areasPath(s foreignSets, folder, data, part string) string {
 	return filepath.Join(folder, "results", fmt.Sprintf("%s-%s-%s%s", data, part, strconv.FormatFloat(s.Epsilon, 'g',
-		-1, 64), ended(s.by(), areasSuffix)))
+		-1, 64), suffixed(s.by(), areasSuffix)))
 }
-
-// by is Areas.By.
-func (s foreignSets) by() string { return cmp.Or(s.way, s.among) }
 
 // networkAreas are how well a network tells a set of foreign images from its own.
 type networkAreas struct {
@@ -183,6 +179,6 @@ func (a *area) over(n float64) {
 	*a = area{Conservative: a.Conservative / n, Value: value, Low: max(0, in.Low), High: min(1, in.High)}
 }
 
-func (a *area) cells() []any {
+func areaCells(a *area) []any {
 	return []any{percent(a.Conservative), percent(a.Value), percent(a.Low), percent(a.High)}
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // kept reads what results keep of a set.
-func (s foreignSets) kept(folder, data, part string) (a Areas, err error) {
-	_, err = readJSON(s.areasPath(folder, data, part), &a)
+func areasOf(s foreignSets, folder, data, part string) (a Areas, err error) {
+	_, err = readJSON(areasPath(s, folder, data, part), &a)
 	return a, err
 }
 
@@ -50,7 +50,7 @@ func (a *Areas) join(b *Areas) error {
 }
 
 // keepAreas brings what the files of foreign images say into the files of results.
-func (m *Manifest) keepAreas(folder string) error {
+func keepAreas(m *Manifest, folder string) error {
 	done := map[string]bool{}
 	for _, t := range m.Tables {
 		for _, measure := range t.Measure.measures() {
@@ -60,12 +60,12 @@ func (m *Manifest) keepAreas(folder string) error {
 			}
 			for data, s := range of.foreign() {
 				for _, name := range s.Foreign {
-					path := s.areasPath(folder, data, word(name))
+					path := areasPath(s, folder, data, word(name))
 					if done[path] {
 						continue
 					}
 					done[path] = true
-					if err := m.keepSet(folder, path, data, word(name), s); err != nil {
+					if err := keepSet(m, folder, path, data, word(name), s); err != nil {
 						return err
 					}
 				}
@@ -76,8 +76,8 @@ func (m *Manifest) keepAreas(folder string) error {
 }
 
 // keepSet does so for one set, where a network has files that its results do not have.
-func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error {
-	kept, err := s.kept(folder, data, part)
+func keepSet(m *Manifest, folder, path, data, part string, s foreignSets) error {
+	kept, err := areasOf(s, folder, data, part)
 	if err != nil {
 		return err
 	}
@@ -86,19 +86,19 @@ func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error
 	for i := range m.Models {
 		if o := &m.Models[i]; o.Data == data && o.Adapt == nil && o.Results == "" {
 			models = append(models, o)
-			fresh = fresh || s.fresh(folder, o, part, kept.of(o.Name))
+			fresh = fresh || hasNewScores(s, folder, o, part, kept.of(o.Name))
 		}
 	}
 	if !fresh {
 		return nil
 	}
 	all, attacked := newComparison(aucKind, gaucKind), newComparison(aucKind, aaucKind, gaucKind)
-	if s.way != "" {
+	if s.bounds() != "" {
 		all = newComparison(aucKind, gaucKind, intervalsKind)
 	}
 	found := Areas{Data: data, Set: part, Epsilon: s.Epsilon, By: s.by()}
 	for _, o := range models {
-		n, err := s.score(folder, o, part)
+		n, err := score(s, folder, o, part)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error
 		}
 		found.Networks = append(found.Networks, n.networkAreas)
 		if n.Bound != nil {
-			if s.way != "" {
+			if s.bounds() != "" {
 				all.add(o.Name, n.own, n.clean, n.bound, n.intervals)
 			} else {
 				all.add(o.Name, n.own, n.clean, n.bound)
@@ -127,15 +127,15 @@ func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error
 }
 
 // fresh reports whether a network has files of a set that results do not have.
-func (s foreignSets) fresh(folder string, m *Model, part string, kept *networkAreas) bool {
+func hasNewScores(s foreignSets, folder string, m *Model, part string, kept *networkAreas) bool {
 	there := func(ending string) bool {
-		_, err := os.Stat(s.file(folder, m, part, ending))
+		_, err := os.Stat(foreignFile(s, folder, m, part, ending))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	if there(s.boundEnding()) && (kept == nil || kept.Bound == nil) {
 		return true
 	}
-	return s.way == "" && (there(attackEnds) && (kept == nil || kept.Attack == nil) || there(s.transferEnding()) &&
+	return s.bounds() == "" && (there(attackEnds) && (kept == nil || kept.Attack == nil) || there(s.transferEnding()) &&
 		(kept == nil || !kept.Transfer))
 }
 

@@ -19,22 +19,22 @@ type scored struct {
 }
 
 // score reads the files of a network and a set; nil where they are not there.
-func (s foreignSets) score(folder string, m *Model, part string) (*scored, error) {
+func score(s foreignSets, folder string, m *Model, part string) (*scored, error) {
 	in, err := closed(ownPath(folder, m))
 	if in == nil || err != nil {
 		return nil, err
 	}
-	bound, err := closed(s.file(folder, m, part, s.boundEnding()))
+	bound, err := closed(foreignFile(s, folder, m, part, s.boundEnding()))
 	if err != nil {
 		return nil, err
 	}
 	var intervals *record.File
-	if s.way != "" {
-		if intervals, err = closed(s.file(folder, m, part, boundEnds)); intervals == nil || err != nil {
+	if s.bounds() != "" {
+		if intervals, err = closed(foreignFile(s, folder, m, part, boundEnds)); intervals == nil || err != nil {
 			return nil, err
 		}
 	}
-	attacked, transferred, err := s.attacks(folder, m, part)
+	attacked, transferred, err := attacksOf(s, folder, m, part)
 	if err != nil || bound == nil && attacked == nil {
 		return nil, err
 	}
@@ -49,9 +49,9 @@ func (s foreignSets) score(folder string, m *Model, part string) (*scored, error
 		if out.Bound, err = separate(out.own, out.clean, out.bound); err != nil {
 			return nil, err
 		}
-		if s.way != "" {
+		if s.bounds() != "" {
 			out.intervals = scores(sameImages(intervals.Lines, bound.Lines), upper)
-			if err := out.Bound.beside(out.own, out.bound, out.intervals); err != nil {
+			if err := besideIntervals(out.Bound, out.own, out.bound, out.intervals); err != nil {
 				return nil, err
 			}
 		}
@@ -85,7 +85,7 @@ func separate(own, foreign, worst []float64) (*separation, error) {
 }
 
 // beside compares other bounds with those by rigorous intervals on the same images.
-func (a *separation) beside(own, other, intervals []float64) error {
+func besideIntervals(a *separation, own, other, intervals []float64) error {
 	v, err := areaOf(own, intervals)
 	a.BoundAUC, a.Intervals = &v, meanExp(intervals)
 	for i, l := range intervals {
@@ -95,14 +95,14 @@ func (a *separation) beside(own, other, intervals []float64) error {
 }
 
 // attacks are what attacks found of a model, the transferred ones included; nothing beside other bounds.
-func (s foreignSets) attacks(folder string, m *Model, part string) (attacked *record.File, transfer bool, err error) {
-	if s.way != "" {
+func attacksOf(s foreignSets, folder string, m *Model, part string) (attacked *record.File, transfer bool, err error) {
+	if s.bounds() != "" {
 		return nil, false, nil
 	}
-	if attacked, err = closed(s.file(folder, m, part, attackEnds)); attacked == nil || err != nil {
+	if attacked, err = closed(foreignFile(s, folder, m, part, attackEnds)); attacked == nil || err != nil {
 		return nil, false, err
 	}
-	transferred, err := closed(s.file(folder, m, part, s.transferEnding()))
+	transferred, err := closed(foreignFile(s, folder, m, part, s.transferEnding()))
 	if transferred == nil || err != nil {
 		return attacked, false, err
 	}

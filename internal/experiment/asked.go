@@ -20,12 +20,18 @@ type asked struct {
 // measures are all that a table asks for, in the order of their tables.
 func (a asked) measures() []Measure {
 	all := []Measure{a.Radii}
-	for _, r := range registered {
-		if m := a.others[r.key]; m != nil {
+	for _, empty := range declared {
+		if m := a.others[empty().Name()]; m != nil {
 			all = append(all, m)
 		}
 	}
 	return all
+}
+
+// Calibration are the settings of certified calibration; nil where it is not asked for.
+func (a asked) Calibration() *calibrationMeasure {
+	m, _ := a.others["calibration"].(*calibrationMeasure)
+	return m
 }
 
 // at is the same at a tier and with the places of data, which some measures keep.
@@ -48,8 +54,9 @@ func (a asked) at(s *Setup) (asked, error) {
 // askedFields are the keys of a table's measures, with what stands under them.
 func askedFields() []yamlField {
 	all := yamlFields(reflect.TypeFor[radiusMeasure]())
-	for _, r := range registered {
-		all = append(all, yamlField{reflect.StructField{Type: reflect.TypeOf(r.empty()).Elem()}, r.key})
+	for _, empty := range declared {
+		m := empty()
+		all = append(all, yamlField{reflect.StructField{Type: reflect.TypeOf(m).Elem()}, m.Name()})
 	}
 	return all
 }
@@ -64,12 +71,11 @@ func (a *asked) take(keys []string, decode func(key string, to any) error, radii
 			func(f yamlField) bool { return f.key == key }) {
 			continue
 		}
-		at := slices.IndexFunc(registered, func(r registeredMeasure) bool { return r.key == key })
+		at := slices.IndexFunc(declared, func(empty func() Measure) bool { return empty().Name() == key })
 		if at < 0 {
-			return fmt.Errorf("there is no measure %q; a newer program, or one with a measure of its own, may have it",
-				key)
+			return fmt.Errorf("there is no measure %q; a newer program may have it", key)
 		}
-		m := registered[at].empty()
+		m := declared[at]()
 		if err := decode(key, m); err != nil {
 			return err
 		}
@@ -101,14 +107,12 @@ func (a asked) MarshalYAML() (any, error) {
 	if err := n.Encode(a.Radii); err != nil {
 		return nil, err
 	}
-	for _, r := range registered {
-		if m := a.others[r.key]; m != nil {
-			value := &yaml.Node{}
-			if err := value.Encode(m); err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: r.key}, value)
+	for _, m := range a.measures()[1:] {
+		value := &yaml.Node{}
+		if err := value.Encode(m); err != nil {
+			return nil, err
 		}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: m.Name()}, value)
 	}
 	return n, nil
 }
@@ -135,11 +139,7 @@ func (a asked) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range registered {
-		m := a.others[r.key]
-		if m == nil {
-			continue
-		}
+	for _, m := range a.measures()[1:] {
 		value, err := json.Marshal(m)
 		if err != nil {
 			return nil, err
@@ -148,7 +148,7 @@ func (a asked) MarshalJSON() ([]byte, error) {
 		if len(text) > 1 {
 			text = append(text, ',')
 		}
-		text = fmt.Appendf(text, "%q:%s}", r.key, value)
+		text = fmt.Appendf(text, "%q:%s}", m.Name(), value)
 	}
 	return text, nil
 }

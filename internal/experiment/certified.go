@@ -41,7 +41,7 @@ func Certified(folder string) ([]certified.Model, error) {
 			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method,
 				"augment": string(of.Augment), "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
 		for _, name := range k.radii.Cells {
-			rows := k.radii.Outcomes(name).rows()
+			rows := certificates(k.radii.Outcomes(name))
 			at := strings.LastIndexByte(name, '-')
 			severity, err := strconv.Atoi(name[at+1:])
 			switch {
@@ -59,7 +59,7 @@ func Certified(folder string) ([]certified.Model, error) {
 }
 
 // rows are outcomes as certificates; a wrong class is none that there is.
-func (o Outcomes) rows() rs.Rows {
+func certificates(o Outcomes) rs.Rows {
 	rows := make(rs.Rows, len(o))
 	for i, one := range o {
 		rows[i] = rs.Row{Image: one.Image, Label: one.Label}

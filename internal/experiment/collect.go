@@ -99,18 +99,18 @@ func (on *Manifest) keptOf(folder string, m *Model) (kept, error) {
 }
 
 // collectAll brings what was certified and measured of all models into the files of results.
-func (e *Experiment) collectAll(ctx context.Context, r *Runner) error {
+func collectAll(ctx context.Context, e *Experiment, r *Runner) error {
 	folder := e.options.Folder
 	err := e.Manifest.learnLists(ctx, folder, r.set)
 	for i := range e.Manifest.Models {
-		err = errors.Join(err, e.collect(&e.Manifest.Models[i]))
+		err = errors.Join(err, collect(e, &e.Manifest.Models[i]))
 	}
-	return errors.Join(err, e.Manifest.keepAreas(folder), e.Manifest.keepLists(folder))
+	return errors.Join(err, keepAreas(e.Manifest, folder), e.Manifest.keepLists(folder))
 }
 
 // collect brings the radii of closed ledgers into the files of results, and a copy of those that
 // were given, so that the folder can stand without their file.
-func (e *Experiment) collect(m *Model) error {
+func collect(e *Experiment, m *Model) error {
 	if isRecord(m.Results) {
 		return nil
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // expand gives the recipes that a name and a body stand for: one, or those of its each.
-func (r reader) expand(name, body *yaml.Node, add func(name, body *yaml.Node) error) error {
+func (r fileReader) expand(name, body *yaml.Node, add func(name, body *yaml.Node) error) error {
 	var of *yaml.Node
 	except, rest := "", *body
 	rest.Content = nil

@@ -77,12 +77,11 @@ func samples(o rs.Options) (mean, most float64, err error) {
 //
 // Errors: data that are not there, a setting out of range.
 func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) {
-	r := newRunner(e)
-	defer r.close()
-	m, err := newMeter(r, keep)
+	m, err := newMeter(e, keep)
 	if err != nil {
 		return Estimate{}, err
 	}
+	defer m.close()
 	failed, err := e.Manifest.failed(e.options.Folder)
 	if err != nil {
 		return Estimate{}, err
@@ -109,21 +108,21 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	c := &Costs{Place: m.Place, meter: m, ctx: ctx, total: total}
 	if j.measure != nil {
-		return j.measure.Cost(c, j)
+		return plannerOf(j.measure).Cost(c, j)
 	}
 	n, err := c.Size(j.Model.Train)
 	if err != nil {
 		return err
 	}
-	rows, err := m.experiment.setup.rowsOf(*j.Model)
+	rows, err := m.setup.rowsOf(*j.Model)
 	if err != nil {
 		return err
 	}
-	epochs, err := m.Manifest.trainedEpochs(j.Model)
+	epochs, err := trainedEpochs(m.Manifest, j.Model)
 	if err != nil {
 		return err
 	}
-	made, err := m.experiment.setup.method(*j.Model)
+	made, err := m.setup.method(*j.Model)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func (f *TableBuilder) fill() (*Filled, error) {
 	}
 	var notes []string
 	for _, m := range out.measures {
-		of, err := m.Fill(f, out)
+		of, err := readerOf(m).Fill(f, out)
 		if err != nil {
 			return nil, err
 		}

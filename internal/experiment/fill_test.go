@@ -17,7 +17,7 @@ import (
 func handmade(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	m := &Manifest{Format: unsealedFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
+	m := &Manifest{Format: 1, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
 	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{Radii: radiusMeasure{Clean: true, Sweeps: []string{"fog"}}}}}
 	for _, name := range []string{"a", "b", "c"} {
 		line := tableLine{Title: strings.ToUpper(name), Group: name}
@@ -156,7 +156,7 @@ func TestSelected(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got) != 3 || got[0].Best != .82 || got[0].Models != 2 || *got[0].CCE != .30 || *got[0].ACCE != .22 || *got[0].CBS != .20 || *got[1].CCE != .50 || got[2].Models != 0 || got[2].CCE != nil {
-		t.Errorf("%s", compact(got))
+		t.Errorf("%+v", got)
 	}
 }
 

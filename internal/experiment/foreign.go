@@ -14,11 +14,6 @@ import (
 	"github.com/certspec/certspec/internal/ood/record"
 )
 
-func init() {
-	RegisterMeasure("bound", func() Measure { return &boundMeasure{} })
-	RegisterMeasure("attack", func() Measure { return &adversaryMeasure{} })
-}
-
 // foreignSets say against which images the networks of a kind of data are measured, and in which balls around them.
 type foreignSets struct {
 	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // largest change of a value, 1 = full range
@@ -56,7 +51,7 @@ func (d foreignData) at(s *Setup) (foreignData, error) {
 }
 
 // jobs are one for each foreign set of a model with a network of its own; nothing for other kinds of data.
-func (d foreignData) jobs(kind string, m *Model) (all []Job) {
+func foreignJobs(d foreignData, kind string, m *Model) (all []Job) {
 	if m.Adapt != nil || m.Results != "" {
 		return nil
 	}
@@ -66,10 +61,10 @@ func (d foreignData) jobs(kind string, m *Model) (all []Job) {
 	return all
 }
 
-// of is the place of a set, by the part of a job.
-func (d foreignData) of(j Job) (foreignSets, int) {
-	f := d[j.Model.Data]
-	return f, slices.IndexFunc(f.Foreign, func(name string) bool { return word(name) == j.Part })
+// of is the place of a set of a kind of data.
+func (d foreignData) of(data, part string) (foreignSets, int) {
+	f := d[data]
+	return f, slices.IndexFunc(f.Foreign, func(name string) bool { return word(name) == part })
 }
 
 // word is a set's name without what is done to it.
@@ -88,15 +83,22 @@ const (
 )
 
 // file is where what is measured of a set lies.
-func (f foreignSets) file(folder string, m *Model, part, ending string) string {
+func foreignFile(f foreignSets, folder string, m *Model, part, ending string) string {
 	return filepath.Join(folder, "ood", m.Slug(), part+"-"+strconv.FormatFloat(f.Epsilon, 'g', -1, 64)+ending)
 }
 
 // boundEnding and transferEnding are those of what a measure has for itself.
-func (f foreignSets) boundEnding() string    { return ended(f.way, boundEnds) }
-func (f foreignSets) transferEnding() string { return ended(f.among, transferEnds) }
+func (f foreignSets) boundEnding() string    { return suffixed(f.way, boundEnds) }
+func (f foreignSets) transferEnding() string { return suffixed(f.among, transferEnds) }
 
-func ended(word, ending string) string {
+// bounds names those of the measure, where they are not by rigorous intervals.
+func (f foreignSets) bounds() string { return f.way }
+
+// by is Areas.By.
+func (f foreignSets) by() string { return cmp.Or(f.way, f.among) }
+
+// suffixed puts a word before the ending of a file's name.
+func suffixed(word, ending string) string {
 	if word != "" {
 		return "." + word + ending
 	}

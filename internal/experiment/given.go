@@ -53,7 +53,7 @@ func (b *begin) check() error {
 }
 
 // needed reports models of a tier that begin with finished weights, where none were given.
-func (m *Manifest) needed() error {
+func checkStarts(m *Manifest) error {
 	for _, model := range m.Models {
 		if m.Tier.Data[model.Data].Given && model.Begin == nil && model.Start == "" && model.File == "" &&
 			model.Results == "" {

@@ -83,7 +83,7 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	if left, err := e.Estimate(t.Context(), false); err != nil || len(left.Warnings) == 0 || !strings.Contains(left.Warnings[0], "2 of 3 classes have no image") {
 		t.Errorf("of every third image: warnings %q, %v", left.Warnings, err)
 	}
-	if err := e.Run(t.Context()); err != nil {
+	if err := RunJobs(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	filled, err := Fill(t.Context(), near.Folder, "", resample.Options{Resamples: 100})
@@ -190,7 +190,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 		if m.Augment != want {
 			t.Errorf("%s: %s, want %s", name, m.Augment, want)
 		}
-		if (m.Adapt != nil) != (m.Adapt != nil && m.Adapt.Sample == randomSample) {
+		if (m.Adapt != nil) != (m.Adapt != nil && m.Adapt.Sample == "random") {
 			t.Errorf("%s adapts to %+v", name, m.Adapt)
 		}
 	}

@@ -52,7 +52,7 @@ func imagenetCell(folder string, c sweep.Cell) string {
 
 // published reports a table of corrupted pictures of ImageNet whose place was not given. A tier
 // that puts other images in the place of ImageNet's makes what it can of them.
-func (m *Manifest) published(t Table) error {
+func checkImageNetC(m *Manifest, t Table) error {
 	if m.Places[imagenet+officialSuffix] != "" || !slices.ContainsFunc(m.Models,
 		func(o Model) bool { return o.Data == imagenet }) {
 		return nil

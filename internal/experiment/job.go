@@ -92,7 +92,7 @@ func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.C
 // jobs lists what a table needs of some of its lines, the first seeds first, each start before what
 // begins with it. Jobs of later stages are left out where they need models of other lines, unless
 // alone is set.
-func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alone bool) ([]Job, error) {
+func jobsOf(m *Manifest, folder string, table *madeTable, lines []tableLine, alone bool) ([]Job, error) {
 	p := &Place{folder, m, table}
 	var jobs, last []Job
 	seen := map[string]bool{}
@@ -126,7 +126,7 @@ func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alon
 			}
 			train(model)
 			for _, of := range table.Measure.measures() {
-				list, err := of.Jobs(p, model)
+				list, err := plannerOf(of).Jobs(p, model)
 				if err != nil {
 					return nil, err
 				}

@@ -97,7 +97,7 @@ func lieBeside(file string, rows []tableRow) {
 }
 
 func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
-	r := reader{file}
+	r := fileReader{file}
 	root, err := r.document(text)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
 	return rows, err
 }
 
-func (r reader) rows(n *yaml.Node, rows []tableRow) error {
+func (r fileReader) rows(n *yaml.Node, rows []tableRow) error {
 	for _, row := range rows {
 		if err := row.check(); err != nil {
 			return r.errorf(n, "%v", err)
@@ -153,7 +153,7 @@ func (r reader) rows(n *yaml.Node, rows []tableRow) error {
 }
 
 // put decodes a named body.
-func put[T any](l *Library, r reader, kind string, into map[string]T, name, body *yaml.Node) error {
+func put[T any](l *Library, r fileReader, kind string, into map[string]T, name, body *yaml.Node) error {
 	if _, there := into[name.Value]; there {
 		return r.errorf(name, "%s is there already", name.Value)
 	}
@@ -166,7 +166,7 @@ func put[T any](l *Library, r reader, kind string, into map[string]T, name, body
 	return nil
 }
 
-func (l *Library) addRecipe(r reader, name, body *yaml.Node) error {
+func (l *Library) addRecipe(r fileReader, name, body *yaml.Node) error {
 	if strings.ContainsAny(name.Value, "#@ ") || name.Value == "" {
 		return r.errorf(name, "the name %q has a #, an @ or a space, which tell models of a recipe apart", name.Value)
 	}
@@ -264,4 +264,20 @@ func (l *Library) Table(name string) (Table, error) {
 		}
 	}
 	return t, err
+}
+
+// unused is the first recipe of an added file where none of its recipes stands in a row of a table
+// that is not its own, as when a user has added a recipe and no row; else it is empty.
+func (l *Library) unused(file string, table Table) string {
+	var of []string
+	for _, recipe := range l.Names(Recipes) {
+		if l.files[recipe] == file {
+			of = append(of, recipe)
+		}
+	}
+	if len(of) == 0 || l.homes[table.Name] == file || slices.ContainsFunc(table.Rows,
+		func(r tableRow) bool { return slices.Contains(of, r.Recipe) }) {
+		return ""
+	}
+	return of[0]
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func TestBuiltInLibrary(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := &Manifest{Tier: s.Tier}
-			if _, err := m.take(s, made, nil); err != nil {
+			if _, err := take(m, s, made, nil); err != nil {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
 			if _, err := s.Tier.Cells(made.Measure.Radii); err != nil {
@@ -342,7 +343,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 		points := (&Setup{Library: l}).grid(r)
 		seen := map[string]bool{}
 		for _, p := range points {
-			seen[compact(p)] = true
+			seen[fmt.Sprint(p)] = true
 		}
 		if len(seen) != want {
 			t.Errorf("%s has %d models, want %d", recipe, len(seen), want)
@@ -595,7 +596,7 @@ func TestForeignFolders(t *testing.T) {
 	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder of something else: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(foreign.Folder, manifestFile), []byte(`{"format": 1, "tables": 3}`), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(foreign.Folder, "manifest.json"), []byte(`{"format": 1, "tables": 3}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "is no manifest") {
@@ -695,7 +696,7 @@ func TestTiersTakeAllClasses(t *testing.T) {
 // A folder that was begun when adaptation took class-balanced images goes on with these, and a new one draws them at random.
 func TestFolderKeepsItsImages(t *testing.T) {
 	o := tiny(t, tinyFile(t, ""))
-	for sample, want := range map[string]string{randomSample: "random=16:", "": "count=16"} {
+	for sample, want := range map[string]string{"random": "random=16:", "": "count=16"} {
 		e, err := Plan(o)
 		if err != nil {
 			t.Fatal(err)
@@ -737,12 +738,12 @@ func TestShorter(t *testing.T) {
 		if m.Epochs != c.epochs || m.Options["kappa_over"] != float64(c.kappa) || m.Options["epsilon_over"] != float64(c.reach) || m.Initial != c.initial || !slices.Equal(m.Milestones, c.milestones) {
 			t.Errorf("%s at %s: %d epochs, milestones %v, options %v, initial %q", c.recipe, c.tier, m.Epochs, m.Milestones, m.Options, m.Initial)
 		}
-		lines, _, err := s.lines(tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{1}}, Model{})
+		lines, _, err := linesOf(s, tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{1}}, Model{})
 		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Models, []string{"B/mnist-8k/oe@1"}) {
 			t.Errorf("of the seed 1 %+v, %v", lines, err)
 		}
 		// Seeds of a row stand in the place of the recipe's, at most as many as the tier has.
-		lines, _, err = s.lines(tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{4, 3, 5}}, Model{})
+		lines, _, err = linesOf(s, tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{4, 3, 5}}, Model{})
 		want := []string{"B/mnist-8k/oe@4", "B/mnist-8k/oe@3", "B/mnist-8k/oe@5"}
 		if s.Tier.Seeds > 0 {
 			want = want[:s.Tier.Seeds]
@@ -771,8 +772,8 @@ func TestShow(t *testing.T) {
 	a, err1 := s.Model("A/c10/fm-hcr", 0, 1)
 	b, err2 := s.Model("x/fm-hcr", 0, 1)
 	b.Name = a.Name
-	if err1 != nil || err2 != nil || compact(a) != compact(b) {
-		t.Errorf("%v %v\n%s\n%s", err1, err2, compact(a), compact(b))
+	if err1 != nil || err2 != nil || !reflect.DeepEqual(a, b) {
+		t.Errorf("%v %v\n%+v\n%+v", err1, err2, a, b)
 	}
 }
 

@@ -137,7 +137,8 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		x, y := apart(plain(there), plain(here))
 		return &MismatchError{folder, what, compact(x), compact(y)}
 	}
-	tier, wanted := m.Tier.withMethods(other.Tier).withParts(other.Tier, m.Models), other.Tier.withMethods(m.Tier)
+	tier, wanted := withMethods(m.Tier, other.Tier), withMethods(other.Tier, m.Tier)
+	tier = withParts(tier, other.Tier, m.Models)
 	switch {
 	case m.Tier.Name != other.Tier.Name:
 		return mismatch("the tier", m.Tier.Name, other.Tier.Name)
@@ -153,8 +154,8 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 			m.Models = append(m.Models, model)
 			continue
 		}
-		if compact(m.Models[i]) != compact(model.asIn(m.Models[i])) {
-			return mismatch("the model "+model.Name, m.Models[i], model.asIn(m.Models[i]))
+		if compact(m.Models[i]) != compact(asIn(model, m.Models[i])) {
+			return mismatch("the model "+model.Name, m.Models[i], asIn(model, m.Models[i]))
 		}
 		m.Models[i].Begin = model.Begin
 	}
@@ -214,7 +215,7 @@ func apart(there, here any) (any, any) {
 // withMethods is the tier with the limits of methods that only another has: those act through the
 // options of models, which are compared themselves, so that a folder goes on where methods came in
 // after it was begun.
-func (t Tier) withMethods(other Tier) Tier {
+func withMethods(t Tier, other Tier) Tier {
 	methods := maps.Clone(other.Methods)
 	if methods == nil {
 		methods = map[string]map[string]int{}
@@ -226,7 +227,7 @@ func (t Tier) withMethods(other Tier) Tier {
 
 // withParts is the tier with what another takes of the kinds of data that no model is of, as that
 // acts through models alone.
-func (t Tier) withParts(other Tier, models []Model) Tier {
+func withParts(t Tier, other Tier, models []Model) Tier {
 	data := map[string]dataPart{}
 	maps.Copy(data, other.Data)
 	for _, m := range models {
@@ -243,7 +244,7 @@ func (t Tier) withParts(other Tier, models []Model) Tier {
 // asIn is a model as a folder that was begun before has it, where only what was written later sets
 // the two apart, or where the network lies that it begins with: such a folder goes on as it was
 // begun.
-func (m Model) asIn(there Model) Model {
+func asIn(m Model, there Model) Model {
 	if m.Begin != nil && there.Begin != nil && m.Begin.Weights == there.Begin.Weights {
 		m.Begin = there.Begin
 	}

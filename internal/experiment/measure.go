@@ -2,68 +2,15 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/classifier/purity"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
-	"github.com/certspec/certspec/spectral"
 )
-
-// A Measure is something that tables show of their models: what is to be done for it, how and at
-// what cost, where its results lie, and how they are printed. Its value holds the settings that a
-// table gives under the measure's key, decoded by their yaml tags, and kept in the manifest by
-// their json tags. See measure_agreement.go for a short one.
-type Measure interface {
-	// Jobs are those of one model of a table, with Kind and Model set; none where there is nothing to do for it.
-	Jobs(p *Place, m *Model) ([]Job, error)
-	// Done reports whether the results of a job are in the folder.
-	Done(p *Place, j Job) (bool, error)
-	// Do does a job, and leaves its results in the folder, whole or not at all.
-	Do(ctx context.Context, r *Runner, j Job) error
-	// Cost adds what a job takes.
-	Cost(c *Costs, j Job) error
-	// Fill reads the results of the folder into the lines of a table, by FilledLine.Found, and
-	// gives notes for its caption.
-	Fill(f *TableBuilder, out *Filled) (notes []string, err error)
-	// Tables are what is printed: columns and head are what stands before the figures of a line,
-	// add takes a table with its title.
-	Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *Tabular, title string))
-}
-
-// Tabular is a table as it is printed: Title, Columns, Rows, whose cells are strings, numbers,
-// bools, or anything with a String method, and Notes.
-type Tabular = table.Table
-
-type registeredMeasure struct {
-	key   string
-	empty func() Measure
-}
-
-// registered are all but that of certified radii, in the order in which a model's jobs are done and its tables stand.
-var registered = []registeredMeasure{
-	{"calibration", func() Measure { return &calibrationMeasure{} }},
-	{"ace", func() Measure { return &attackMeasure{} }},
-	{"agreement", func() Measure { return new(agreementMeasure) }},
-	{heatmapKey, func() Measure { return &heatmapMeasure{Epsilon: spectral.DefaultEpsilon} }},
-	{"evaluate", func() Measure { return &evaluateMeasure{} }},
-}
-
-// RegisterMeasure makes a measure known by the key under which tables ask for it; empty gives a
-// pointer to its settings, at their defaults. It is for init functions, and panics where the key is
-// taken.
-func RegisterMeasure(key string, empty func() Measure) {
-	taken := slices.Contains([]string{"clean", "sweeps", "detail"}, key)
-	if taken || slices.ContainsFunc(registered, func(r registeredMeasure) bool { return r.key == key }) {
-		panic(fmt.Sprintf("experiment: there is a measure %q already", key))
-	}
-	registered = append(registered, registeredMeasure{key, empty})
-}
 
 // Place is the folder of an experiment with one of its tables.
 type Place struct {
@@ -104,14 +51,10 @@ func (p *Place) Reference(m *Model) *Model {
 	return p.Manifest.Model(line.Models[min(place, len(line.Models)-1)])
 }
 
-// Runner does jobs, and keeps data and the last model open between them.
+// Runner does jobs.
 type Runner struct {
-	Place
+	*opener
 	experiment *Experiment
-	options    Options
-	sets       map[string]*dataset.Dataset
-	opened     string
-	model      *engine.Model
 	looked     string          // path of the model that was looked over last, and on which images
 	witness    *purity.Witness // its first answers
 	at         int             // jobs begun

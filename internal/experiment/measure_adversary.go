@@ -34,9 +34,8 @@ func (a *adversaryMeasure) foreign() foreignData { return a.Sets.with("", a.Amon
 
 const transferJob = "transfer"
 
-// Jobs implements Measure.
-func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
-	all := a.Sets.jobs("attack", m)
+func (a attackJobs) Jobs(p *Place, m *Model) ([]Job, error) {
+	all := foreignJobs(a.Sets, "attack", m)
 	for i := range all {
 		all[i].stage = 1 // they take long: first, all networks have their bounds
 	}
@@ -49,7 +48,7 @@ func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
 		}
 	}
 	if len(others) > 0 {
-		for _, j := range a.Sets.jobs(transferJob, m) {
+		for _, j := range foreignJobs(a.Sets, transferJob, m) {
 			j.With, j.stage = others, 2
 			all = append(all, j)
 		}
@@ -57,29 +56,27 @@ func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
 	return all, nil
 }
 
-// ending is that of the file of a job.
-func (a *adversaryMeasure) ending(j Job) string {
-	if j.Kind == transferJob {
-		return ended(a.Among, transferEnds)
+// ending is that of the file of a kind of job.
+func (a *adversaryMeasure) ending(kind string) string {
+	if kind == transferJob {
+		return suffixed(a.Among, transferEnds)
 	}
 	return attackEnds
 }
 
-// Done implements Measure.
-func (a *adversaryMeasure) Done(p *Place, j Job) (bool, error) {
-	f, _ := a.foreign().of(j)
-	open, err := unfinished(f.file(p.Folder, j.Model, j.Part, a.ending(j)))
+func (a attackJobs) Done(p *Place, j Job) (bool, error) {
+	f, _ := a.foreign().of(j.Model.Data, j.Part)
+	open, err := unfinished(foreignFile(f, p.Folder, j.Model, j.Part, a.ending(j.Kind)))
 	if !open || err != nil {
 		return !open, err
 	}
-	kept, err := f.kept(p.Folder, j.Model.Data, j.Part)
+	kept, err := areasOf(f, p.Folder, j.Model.Data, j.Part)
 	n := kept.of(j.Model.Name)
 	return n != nil && n.Attack != nil && (n.Transfer || j.Kind != transferJob), err
 }
 
-// Do implements Measure.
-func (a *adversaryMeasure) Do(ctx context.Context, r *Runner, j Job) error {
-	f, at := a.foreign().of(j)
+func (a attackRunner) Do(ctx context.Context, r *Runner, j Job) error {
+	f, at := a.foreign().of(j.Model.Data, j.Part)
 	n, run, err := r.network(ctx, j.Model)
 	if err != nil {
 		return err
@@ -89,31 +86,30 @@ func (a *adversaryMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 		return err
 	}
 	t := r.Manifest.Tier.Adversary
-	run.File = f.file(r.Folder, j.Model, j.Part, a.ending(j))
+	run.File = foreignFile(f, r.Folder, j.Model, j.Part, a.ending(j.Kind))
 	o := ood.AttackOptions{Epsilon: f.Epsilon, Near: f.Near, Attacks: t.Attacks, Steps: t.Steps, Restarts: t.Restarts,
 		Monotone: t.Monotone, Run: run}
 	if j.Kind == transferJob {
 		o.Attacks, o.BestTransfer = []string{}, t.Transfer
 		for _, other := range j.With {
-			o.Transfer = append(o.Transfer, f.file(r.Folder, other, j.Part, pointsEnds))
+			o.Transfer = append(o.Transfer, foreignFile(f, r.Folder, other, j.Part, pointsEnds))
 		}
 	} else {
-		o.Points = f.file(r.Folder, j.Model, j.Part, pointsEnds)
+		o.Points = foreignFile(f, r.Folder, j.Model, j.Part, pointsEnds)
 	}
 	attacked, err := ood.Attack(ctx, n, data, o)
 	if err != nil {
 		return err
 	}
-	bound, err := closed(f.file(r.Folder, j.Model, j.Part, boundEnds))
+	bound, err := closed(foreignFile(f, r.Folder, j.Model, j.Part, boundEnds))
 	if err != nil || bound == nil {
 		return err
 	}
 	return ood.Ordered(bound, attacked)
 }
 
-// Cost implements Measure.
-func (a *adversaryMeasure) Cost(c *Costs, j Job) error {
-	f, at := a.foreign().of(j)
+func (a attackJobs) Cost(c *Costs, j Job) error {
+	f, at := a.foreign().of(j.Model.Data, j.Part)
 	n, err := c.Size(with(f.Images[at], f.Attack))
 	if err != nil {
 		return err
@@ -137,9 +133,8 @@ func (a *adversaryMeasure) Cost(c *Costs, j Job) error {
 // classes are as many as most sets have.
 const classes = 10
 
-// Fill implements Measure.
-func (a *adversaryMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
-	if err := a.foreign().tellAll(f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
+func (a attackReader) Fill(f *TableBuilder, out *Filled) ([]string, error) {
+	if err := tellAll(a.foreign(), f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
 		return nil, err
 	}
 	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most "+
@@ -148,8 +143,7 @@ func (a *adversaryMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) 
 		f.Manifest.Tier.Images["attack"])}, nil
 }
 
-// Tables implements Measure.
-func (a *adversaryMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (a attackReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "AUC", "AAUC",
 		"with ties", "low", "high", "GAUC", "mean under attack, %")}
@@ -157,7 +151,7 @@ func (a *adversaryMeasure) Tables(f *Filled, columns []string, head func(FilledL
 		all, _ := l.Found["attack"].([]*told)
 		for _, of := range all {
 			row := append(append(head(l), of.Set, of.Models, of.Images, percent(of.AUC.Conservative)),
-				of.WorstAUC.cells()...)
+				areaCells(&of.WorstAUC)...)
 			guaranteed := any(table.None)
 			if of.BoundAUC != nil {
 				guaranteed = percent(of.BoundAUC.Conservative)

@@ -29,7 +29,7 @@ type agreement struct {
 	Images   int               `json:"images"`
 }
 
-func (agreementMeasure) Jobs(p *Place, model *Model) ([]Job, error) {
+func (agreementJobs) Jobs(p *Place, model *Model) ([]Job, error) {
 	other := p.Reference(model)
 	if other == nil || other.Results != "" || other.Test != model.Test { // the last: of other data
 		return nil, nil
@@ -37,7 +37,7 @@ func (agreementMeasure) Jobs(p *Place, model *Model) ([]Job, error) {
 	return []Job{{Kind: "agree", Model: model, With: []*Model{other}}}, nil
 }
 
-func (agreementMeasure) Done(p *Place, j Job) (bool, error) {
+func (agreementJobs) Done(p *Place, j Job) (bool, error) {
 	for _, m := range append([]*Model{j.Model}, j.With...) {
 		if of, err := readPredictions(p.Result(m, predictionsFile)); of == nil || err != nil {
 			return false, err
@@ -46,7 +46,7 @@ func (agreementMeasure) Done(p *Place, j Job) (bool, error) {
 	return true, nil
 }
 
-func (agreementMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+func (agreementRunner) Do(ctx context.Context, r *Runner, j Job) error {
 	for _, m := range append([]*Model{j.Model}, j.With...) {
 		if p, err := readPredictions(r.Result(m, predictionsFile)); p != nil || err != nil {
 			if err != nil {
@@ -65,7 +65,7 @@ func (agreementMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	return nil
 }
 
-func (agreementMeasure) Cost(c *Costs, j Job) error {
+func (agreementJobs) Cost(c *Costs, j Job) error {
 	n, err := c.Size(c.Images(j.Model, "agreement"))
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (agreementMeasure) Cost(c *Costs, j Job) error {
 	return c.Samples(j.Model, n, n)
 }
 
-func (agreementMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
+func (agreementReader) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var all []vector // whether the two agree, by seed
@@ -125,7 +125,7 @@ func (agreementMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	return nil, nil
 }
 
-func (agreementMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (agreementReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "images", "accuracy", "agreement", "low", "high")}
 	for _, l := range f.Lines {

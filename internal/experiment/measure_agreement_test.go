@@ -67,7 +67,7 @@ func TestAgreementAndResults(t *testing.T) {
 		t.Error("no table of agreement")
 	}
 	for _, j := range e.Jobs {
-		if done, err := e.Manifest.Done(o.Folder, j); err != nil || !done {
+		if done, err := Done(e.Manifest, o.Folder, j); err != nil || !done {
 			t.Errorf("%v is not done: %v", j, err)
 		}
 	}

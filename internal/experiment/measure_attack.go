@@ -22,20 +22,20 @@ type attackMeasure struct {
 	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
 }
 
-func (*attackMeasure) Jobs(_ *Place, model *Model) ([]Job, error) {
+func (confidenceAttackJobs) Jobs(_ *Place, model *Model) ([]Job, error) {
 	if model.File != "" {
 		return nil, nil
 	}
 	return []Job{{Kind: "attack", Model: model}}, nil
 }
 
-func (a *attackMeasure) Done(p *Place, j Job) (bool, error) {
+func (a confidenceAttackJobs) Done(p *Place, j Job) (bool, error) {
 	var found attackResult
 	ok, err := readJSON(p.Result(j.Model, ".attacks.json"), &found)
 	return ok && found.Epsilon == a.Epsilon, err
 }
 
-func (*attackMeasure) Cost(c *Costs, j Job) error {
+func (confidenceAttackJobs) Cost(c *Costs, j Job) error {
 	t := c.Manifest.Tier.Attack
 	n, err := c.Size(with(j.Model.Test, t.Images))
 	if err != nil {
@@ -51,7 +51,7 @@ func (*attackMeasure) Cost(c *Costs, j Job) error {
 // aceSteps of an attack on confidences; see attack.ACE.
 const aceSteps = 100
 
-func (a *attackMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
+func (a confidenceAttackReader) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		var of []*attackResult
 		for _, name := range out.Lines[i].Models {
@@ -98,7 +98,7 @@ func trainedAgainst(f *TableBuilder, out *Filled) (notes []string) {
 	return notes
 }
 
-func (*attackMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (confidenceAttackReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	if len(f.Lines) > 0 && f.Lines[0].ACE != nil {
 		add(f.attacks(columns, head), "adaptive calibration error")
 		add(f.raised(columns, head), "what each attack adds to the adaptive calibration error")
@@ -170,7 +170,7 @@ func (m *attackMeasure) bins() int {
 }
 
 // Do attacks the confidences of a network.
-func (a *attackMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+func (a confidenceAttackRunner) Do(ctx context.Context, r *Runner, j Job) error {
 	t := r.Manifest.Tier.Attack
 	path, err := r.path(ctx, j.Model)
 	if err != nil {

@@ -69,31 +69,28 @@ func (b *boundMeasure) method() feedforward.Method {
 	return b.Method
 }
 
-// Jobs implements Measure.
-func (b *boundMeasure) Jobs(_ *Place, m *Model) ([]Job, error) {
+func (b boundJobs) Jobs(_ *Place, m *Model) ([]Job, error) {
 	kind := "bound"
 	if way := b.way(); way != "" {
 		kind += "-" + way
 	}
-	return b.Sets.jobs(kind, m), nil
+	return foreignJobs(b.Sets, kind, m), nil
 }
 
-// Done implements Measure.
-func (b *boundMeasure) Done(p *Place, j Job) (bool, error) {
-	f, _ := b.foreign().of(j)
-	open, err := unfinished(ownPath(p.Folder, j.Model), f.file(p.Folder, j.Model, j.Part, boundEnds),
-		f.file(p.Folder, j.Model, j.Part, f.boundEnding()))
+func (b boundJobs) Done(p *Place, j Job) (bool, error) {
+	f, _ := b.foreign().of(j.Model.Data, j.Part)
+	open, err := unfinished(ownPath(p.Folder, j.Model), foreignFile(f, p.Folder, j.Model, j.Part, boundEnds),
+		foreignFile(f, p.Folder, j.Model, j.Part, f.boundEnding()))
 	if !open || err != nil {
 		return !open, err
 	}
-	kept, err := f.kept(p.Folder, j.Model.Data, j.Part)
+	kept, err := areasOf(f, p.Folder, j.Model.Data, j.Part)
 	n := kept.of(j.Model.Name)
 	return n != nil && n.Bound != nil, err
 }
 
-// Do implements Measure.
-func (b *boundMeasure) Do(ctx context.Context, r *Runner, j Job) error {
-	f, at := b.foreign().of(j)
+func (b boundRunner) Do(ctx context.Context, r *Runner, j Job) error {
+	f, at := b.foreign().of(j.Model.Data, j.Part)
 	n, run, err := r.network(ctx, j.Model)
 	if err != nil {
 		return err
@@ -104,11 +101,11 @@ func (b *boundMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	}
 	all := []measured{
 		{ownPath(r.Folder, j.Model), r.ownImages(j.Model), ood.Options{}},
-		{f.file(r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon,
+		{foreignFile(f, r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon,
 			Method: feedforward.IBP}},
 	}
-	if f.way != "" {
-		all = append(all, measured{f.file(r.Folder, j.Model, j.Part, f.boundEnding()), with(f.Images[at], b.Images),
+	if f.bounds() != "" {
+		all = append(all, measured{foreignFile(f, r.Folder, j.Model, j.Part, f.boundEnding()), with(f.Images[at], b.Images),
 			ood.Options{Epsilon: f.Epsilon, Method: b.method(), Arithmetic: b.Arithmetic}})
 	}
 	for _, what := range all {
@@ -139,15 +136,14 @@ func (r *Runner) network(ctx context.Context, m *Model) (*feedforward.Network, o
 	return n, ood.Run{Name: m.Name, Trained: model.Trained(), Program: r.options.Program, Progress: r.progress}, err
 }
 
-// Cost implements Measure.
-func (b *boundMeasure) Cost(c *Costs, j Job) error {
-	f, at := b.Sets.of(j)
+func (b boundJobs) Cost(c *Costs, j Job) error {
+	f, at := b.Sets.of(j.Model.Data, j.Part)
 	n, err := c.Size(f.Images[at])
 	if err != nil {
 		return err
 	}
 	const passes = 6. // gradients, of many points side by side, in the time of intervals
-	if open, err := unfinished(f.file(c.Folder, j.Model, j.Part, boundEnds)); err != nil {
+	if open, err := unfinished(foreignFile(f, c.Folder, j.Model, j.Part, boundEnds)); err != nil {
 		return err
 	} else if open {
 		if err := c.Layers(j.Model, n*passes); err != nil {
@@ -182,14 +178,14 @@ func percent(v float64) table.Rounded { return rounded(100*v, 1) }
 // results keep of them.
 func (f *TableBuilder) tell(l FilledLine, s foreignSets, part string, of func(*networkAreas) *separation) (*told,
 	error) {
-	kept, err := s.kept(f.Folder, l.Data, part)
+	kept, err := areasOf(s, f.Folder, l.Data, part)
 	if err != nil {
 		return nil, err
 	}
 	t := &told{Set: part}
 	for _, name := range l.Models {
 		n := kept.of(name)
-		files, err := s.score(f.Folder, f.Manifest.Model(name), part)
+		files, err := score(s, f.Folder, f.Manifest.Model(name), part)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +207,7 @@ func (f *TableBuilder) tell(l FilledLine, s foreignSets, part string, of func(*n
 }
 
 // tellAll does so for all sets of all lines, under a key.
-func (d foreignData) tellAll(f *TableBuilder, out *Filled, key string, of func(*networkAreas) *separation) error {
+func tellAll(d foreignData, f *TableBuilder, out *Filled, key string, of func(*networkAreas) *separation) error {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var all []*told
@@ -231,21 +227,20 @@ func (d foreignData) tellAll(f *TableBuilder, out *Filled, key string, of func(*
 	return nil
 }
 
-// Fill implements Measure.
-func (b *boundMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
+func (b boundReader) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		for _, name := range b.Sets[out.Lines[i].Data].Foreign {
 			out.Lines[i].foreign = append(out.Lines[i].foreign, word(name))
 		}
 	}
-	if err := b.foreign().tellAll(f, out, "bound", func(n *networkAreas) *separation { return n.Bound }); err != nil {
+	if err := tellAll(b.foreign(), f, out, "bound", func(n *networkAreas) *separation { return n.Bound }); err != nil {
 		return nil, err
 	}
 	holds := "in exact arithmetic and in float32"
 	if b.Arithmetic != "" {
 		holds = "without regard to rounding"
 	}
-	notes := append(b.Sets.notes(f, out),
+	notes := append(foreignNotes(b.Sets, f, out),
 		fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball "+
 			"(%s, %s). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% "+
 			"(DeLong), its ends averaged over the seeds.", b.method(), holds))
@@ -258,7 +253,7 @@ func (b *boundMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 }
 
 // notes name the sets and balls of a table.
-func (d foreignData) notes(f *TableBuilder, out *Filled) (notes []string) {
+func foreignNotes(d foreignData, f *TableBuilder, out *Filled) (notes []string) {
 	var kinds []string
 	for _, l := range out.Lines {
 		if of := d[l.Data]; len(of.Foreign) > 0 && !slices.Contains(kinds, l.Data) {
@@ -274,7 +269,7 @@ func (d foreignData) notes(f *TableBuilder, out *Filled) (notes []string) {
 }
 
 // source says of foreign images that they are another part of a set that a network learned to be unsure about.
-func (p *Place) source(data, images string) string {
+func (p *TableBuilder) source(data, images string) string {
 	for _, m := range p.Manifest.Models {
 		if m.Data != data {
 			continue
@@ -289,8 +284,7 @@ func (p *Place) source(data, images string) string {
 	return ""
 }
 
-// Tables implements Measure.
-func (b *boundMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (b boundReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "accuracy, %", "AUC",
 		"with ties", "low", "high", "GAUC", "with ties", "low", "high")}
@@ -305,10 +299,10 @@ func (b *boundMeasure) Tables(f *Filled, columns []string, head func(FilledLine)
 		all, _ := l.Found["bound"].([]*told)
 		for _, of := range all {
 			row := append(head(l), of.Set, of.Models, of.Images, percent(of.Accuracy))
-			row = append(append(row, of.AUC.cells()...), of.WorstAUC.cells()...)
+			row = append(append(row, areaCells(&of.AUC)...), areaCells(&of.WorstAUC)...)
 			mean := append(head(l), of.Set, percent(of.Own), percent(of.Confidence), percent(of.Worst))
 			if other {
-				row = append(row, of.BoundAUC.cells()...)
+				row = append(row, areaCells(of.BoundAUC)...)
 				mean = append(mean, percent(of.Intervals), rounded(100*of.Apart, 6))
 			}
 			t.Rows, means.Rows = append(t.Rows, row), append(means.Rows, mean)

@@ -29,17 +29,17 @@ type calibrationMeasure struct {
 	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
 }
 
-func (*calibrationMeasure) Jobs(_ *Place, model *Model) ([]Job, error) {
+func (calibrationJobs) Jobs(_ *Place, model *Model) ([]Job, error) {
 	return []Job{{Kind: "calibrate", Model: model}}, nil
 }
 
-func (c *calibrationMeasure) Done(p *Place, j Job) (bool, error) {
+func (c calibrationJobs) Done(p *Place, j Job) (bool, error) {
 	var found calibrationResult
 	ok, err := readJSON(p.Result(j.Model, ".calibration.json"), &found)
 	return ok && found.has(c.Radii), err
 }
 
-func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
+func (m calibrationJobs) Cost(c *Costs, j Job) error {
 	t := c.Manifest.Tier.Calibration
 	n, err := c.Size(with(j.Model.Test, c.Manifest.Tier.confidences(j.Model.Data)))
 	if err != nil {
@@ -49,7 +49,7 @@ func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
 	return c.Certify(j.Model, n, t.Certify.Options(j.Model.Noise()))
 }
 
-func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
+func (c calibrationReader) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the "+
@@ -75,7 +75,7 @@ func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string,
 		}
 		for _, r := range c.Radii {
 			at := meanCalibration(of, r)
-			at.bounds(images[i])
+			setBounds(at, images[i])
 			out.Lines[i].Calibration = append(out.Lines[i].Calibration, at)
 		}
 	}
@@ -88,13 +88,13 @@ func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string,
 		"with Student's t over seeds where there are two or more, of the models chosen, not of the choice; those "+
 		"of differences are paired by image.",
 		100*b.Confidence, b.Resamples, b.Seed)
-	if out.Selected, err = selected(out.Lines, c); err != nil {
+	if out.Selected, err = selected(out.Lines, c.calibrationMeasure); err != nil {
 		return nil, err
 	}
 	return notes, f.spreadSelected(out, images, c.Radii)
 }
 
-func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (calibrationReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	if len(f.Lines) == 0 || f.Lines[0].Calibration == nil {
 		return
@@ -251,7 +251,7 @@ func (c *calibrationResult) at(radius float64) *calibrationAt {
 }
 
 // bounds sets Lower and Upper.
-func (at *calibrationAt) bounds(of []*perImage) {
+func setBounds(at *calibrationAt, of []*perImage) {
 	if at == nil || at.CCE == nil || len(of) == 0 {
 		return
 	}
@@ -274,7 +274,7 @@ func (at *calibrationAt) bounds(of []*perImage) {
 }
 
 // Do certifies with scores, and derives the bounds.
-func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+func (c calibrationRunner) Do(ctx context.Context, r *Runner, j Job) error {
 	t := r.Manifest.Tier.Calibration
 	name := with(j.Model.Test, r.Manifest.Tier.confidences(j.Model.Data))
 	images, err := r.set(name)
@@ -330,7 +330,7 @@ func (r *Runner) bounds(ctx context.Context, path string, radii []float64) (*cal
 		return nil, nil, err
 	}
 	for k, c := range certified {
-		each.certify(c)
+		addBounds(each, c)
 		at := calibrationAt{Radius: c.Radius, Certified: len(c.Images)}
 		result.Images = c.Of
 		correct := 0
@@ -393,7 +393,7 @@ func certifiedImages(path string) (*perImage, error) {
 }
 
 // certify adds the bounds that hold within a radius, rounded outwards.
-func (p *perImage) certify(c confidences.Certified) {
+func addBounds(p *perImage, c confidences.Certified) {
 	below, above := boundNames(c.Radius)
 	lower, upper := p.add(below), p.add(above)
 	for k, image := range c.Images {

@@ -67,22 +67,19 @@ type evaluated struct {
 
 func (e evaluated) share() float64 { return float64(e.Right) / float64(e.Images) }
 
-// Jobs implements Measure.
-func (*evaluateMeasure) Jobs(_ *Place, m *Model) ([]Job, error) {
+func (evaluationJobs) Jobs(_ *Place, m *Model) ([]Job, error) {
 	if m.Results != "" {
 		return nil, nil
 	}
 	return []Job{{Kind: "evaluate", Model: m}}, nil
 }
 
-// Done implements Measure.
-func (*evaluateMeasure) Done(p *Place, j Job) (bool, error) {
+func (evaluationJobs) Done(p *Place, j Job) (bool, error) {
 	var found []evaluated
 	return readJSON(p.Result(j.Model, evaluateFile), &found)
 }
 
-// Do implements Measure.
-func (e *evaluateMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+func (e evaluationRunner) Do(ctx context.Context, r *Runner, j Job) error {
 	cells, err := e.cells(r.Manifest.Tier)
 	if err != nil {
 		return err
@@ -120,8 +117,7 @@ func (e *evaluateMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	return r.Keep(j.Model, evaluateFile, append(text, '\n'))
 }
 
-// Cost implements Measure.
-func (e *evaluateMeasure) Cost(c *Costs, j Job) error {
+func (e evaluationJobs) Cost(c *Costs, j Job) error {
 	cells, err := e.cells(c.Manifest.Tier)
 	if err != nil {
 		return err
@@ -141,8 +137,7 @@ type accuracies struct {
 	Models int               `json:"models"`
 }
 
-// Fill implements Measure.
-func (*evaluateMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, _ error) {
+func (evaluationReader) Fill(f *TableBuilder, out *Filled) (notes []string, _ error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		sum, clean := &accuracies{}, []float64{}
@@ -185,8 +180,7 @@ func (*evaluateMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, _ er
 	return notes, nil
 }
 
-// Tables implements Measure.
-func (*evaluateMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (evaluationReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	var t *table.Table
 	for _, l := range f.Lines {

@@ -98,7 +98,7 @@ func keptAreas(t *testing.T, o Options, f *Filled, read func(slug, name string) 
 	noise := all[slices.IndexFunc(all, func(a *Areas) bool { return a.Set == "tiny-noise" })]
 	var own, foreign [2][]float64
 	for i, slug := range []string{"tiny-good-s1", "tiny-plain-s1"} {
-		own[i], foreign[i] = scores(read(slug, "in.ood").Lines, clean), scores(read(slug, "tiny-noise-0.02.ood").Lines, clean)
+		own[i], foreign[i] = logConfidences(read(slug, "in.ood").Lines), logConfidences(read(slug, "tiny-noise-0.02.ood").Lines)
 	}
 	want, deviation, err := ood.Difference(own[0], foreign[0], own[1], foreign[1])
 	if err != nil {
@@ -202,7 +202,7 @@ func TestForeignImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range e.Jobs {
-		if done, err := e.Manifest.Done(merged.Folder, j); err != nil || done != (j.Kind != transferJob) {
+		if done, err := Done(e.Manifest, merged.Folder, j); err != nil || done != (j.Kind != transferJob) {
 			t.Errorf("%v: done %v, %v", j, done, err)
 		}
 	}
@@ -237,7 +237,7 @@ func TestForeignImages(t *testing.T) {
 			a, b := math.Exp(l.Upper), math.Exp(beside.Upper)
 			mean, meanIntervals, apart = mean+a/float64(c.images), meanIntervals+b/float64(c.images), max(apart, math.Abs(a-b))
 		}
-		area, err := ood.Area(scores(in.Lines, upper), scores(same, upper))
+		area, err := ood.Area(upperBounds(in.Lines), upperBounds(same))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,9 +257,13 @@ func TestForeignImages(t *testing.T) {
 	if few := read("tiny-good-s1", "tiny-noise-0.02.few.transfer.ood"); len(few.Header.Attack.Transfer) != 1 {
 		t.Errorf("%+v", few.Header.Attack)
 	}
-	kept, err := foreignSets{Epsilon: 0.02, among: "few"}.kept(o.Folder, "tiny", "tiny-noise")
-	if n := kept.of("tiny/good@1"); err != nil || kept.By != "few" || n == nil || n.Attack == nil || !n.Transfer {
-		t.Errorf("kept of attacks among few: %+v, %v", kept, err)
+	all, err := ReadAreas(o.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := all[slices.IndexFunc(all, func(a *Areas) bool { return a.By == "few" && a.Set == "tiny-noise" })]
+	if n := kept.of("tiny/good@1"); n == nil || n.Attack == nil || !n.Transfer {
+		t.Errorf("kept of attacks among few: %+v", kept)
 	}
 	now := foreignFiles(t, o.Folder)
 	for name, text := range whole {
@@ -299,10 +303,10 @@ func TestForeignImages(t *testing.T) {
 
 // Another part of the set that out-images are of is named, and only to networks of the same data.
 func TestSourceOfForeignImages(t *testing.T) {
-	p := &Place{Manifest: &Manifest{Models: []Model{
+	p := &TableBuilder{Place: Place{Manifest: &Manifest{Models: []Model{
 		{Data: "animals", Train: "cifar10-jpeg/train[only=cat:dog]"},
 		{Data: "animals", Train: "cifar10-jpeg/train[only=cat:dog]", More: map[string]furtherSet{"out": {Data: "cifar10-jpeg/train[only=airplane:ship]"}}},
-	}}}
+	}}}}
 	for images, want := range map[string]string{
 		"cifar10-jpeg/test[only=airplane:ship]": ", of the same source as the out-images of training, cifar10-jpeg/train[only=airplane:ship]",
 		"mnist/test":                            "",
@@ -338,4 +342,18 @@ func TestBadBounds(t *testing.T) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
+}
+
+func logConfidences(lines []record.Line) (all []float64) {
+	for _, l := range lines {
+		all = append(all, l.Log)
+	}
+	return all
+}
+
+func upperBounds(lines []record.Line) (all []float64) {
+	for _, l := range lines {
+		all = append(all, l.Upper)
+	}
+	return all
 }

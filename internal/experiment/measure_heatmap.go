@@ -35,18 +35,19 @@ const (
 	heatmapFile = ".heatmap.json"
 )
 
-func (*heatmapMeasure) Jobs(_ *Place, model *Model) ([]Job, error) {
+func (heatMapJobs) Jobs(_ *Place, model *Model) ([]Job, error) {
 	return []Job{{Kind: heatmapKey, Model: model}}, nil
 }
 
-func (m *heatmapMeasure) Done(p *Place, j Job) (bool, error) {
+func (m heatMapJobs) Done(p *Place, j Job) (bool, error) {
 	var found heatmap.Result
 	ok, err := readJSON(p.Result(j.Model, heatmapFile), &found)
 	return ok && found.Map != nil && found.Epsilon == m.Epsilon, err
 }
 
-func (m *heatmapMeasure) options(p *Place, model *Model) heatmap.Options {
-	o := heatmap.Options{Run: p.Manifest.Tier.Certify.Options(model.Noise()),
+// options are those of its run.
+func (m *heatmapMeasure) options(t Tier, model *Model) heatmap.Options {
+	o := heatmap.Options{Run: t.Certify.Options(model.Noise()),
 		Frequencies: heatmap.Both(m.Frequencies...)}
 	if len(o.Frequencies) == 0 {
 		o.Frequencies = spectral.Window(15)
@@ -55,17 +56,17 @@ func (m *heatmapMeasure) options(p *Place, model *Model) heatmap.Options {
 	return o
 }
 
-func (m *heatmapMeasure) Cost(c *Costs, j Job) error {
+func (m heatMapJobs) Cost(c *Costs, j Job) error {
 	n, err := c.Size(with(j.Model.Test, m.Images))
 	if err != nil {
 		return err
 	}
-	o := m.options(&c.Place, j.Model)
+	o := m.options(c.Manifest.Tier, j.Model)
 	half := (len(o.Frequencies)*len(o.Frequencies) + 1) / 2 // the others are mirrored
 	return c.Certify(j.Model, n*float64(half), o.Run)
 }
 
-func (m *heatmapMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+func (m heatMapRunner) Do(ctx context.Context, r *Runner, j Job) error {
 	name := with(j.Model.Test, m.Images)
 	images, err := r.set(name)
 	if err != nil {
@@ -75,7 +76,7 @@ func (m *heatmapMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	if err != nil {
 		return err
 	}
-	o := m.options(&r.Place, j.Model)
+	o := m.options(r.Manifest.Tier, j.Model)
 	if o.Run.Witness, err = r.look(ctx, model, name, o.Run); err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (l FilledLine) HeatMap() *spectral.Map {
 	return m
 }
 
-func (m *heatmapMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
+func (m heatMapReader) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var maps []*spectral.Map
@@ -129,7 +130,7 @@ func (m *heatmapMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err
 	return notes, nil
 }
 
-func (*heatmapMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (heatMapReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	rings := [...]struct {
 		name string

@@ -29,7 +29,7 @@ func TestHeatMapMeasure(t *testing.T) {
 		if j.measure == nil {
 			continue
 		}
-		done, err := j.measure.Done(&Place{o.Folder, e.Manifest, &e.Manifest.Tables[0]}, j)
+		done, err := Done(e.Manifest, o.Folder, j)
 		if !done || err != nil {
 			t.Errorf("left: %v, %v", j, err)
 		}

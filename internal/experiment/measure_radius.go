@@ -32,15 +32,15 @@ type radiusMeasure struct {
 
 const certifyJob = "certify"
 
-func (m radiusMeasure) Jobs(p *Place, model *Model) (jobs []Job, err error) {
-	cells, err := p.Manifest.Tier.Cells(m)
+func (m radiusJobs) Jobs(p *Place, model *Model) (jobs []Job, err error) {
+	cells, err := p.Manifest.Tier.Cells(m.radiusMeasure)
 	for _, c := range cells {
 		jobs = append(jobs, Job{Kind: certifyJob, Model: model, Part: c.String(), cell: c})
 	}
 	return jobs, err
 }
 
-func (radiusMeasure) Done(p *Place, j Job) (bool, error) {
+func (radiusJobs) Done(p *Place, j Job) (bool, error) {
 	if closed, err := isClosed(ledgerPath(p.Folder, j.Model, j.cell)); closed || err != nil {
 		return closed, err
 	}
@@ -48,7 +48,7 @@ func (radiusMeasure) Done(p *Place, j Job) (bool, error) {
 	return err == nil && radii.Outcomes(j.Part) != nil, err
 }
 
-func (radiusMeasure) Cost(c *Costs, j Job) error {
+func (radiusJobs) Cost(c *Costs, j Job) error {
 	name, _ := c.Manifest.imagesOf(j.Model, j.cell)
 	n, err := c.Size(name)
 	if err != nil {
@@ -57,7 +57,7 @@ func (radiusMeasure) Cost(c *Costs, j Job) error {
 	return c.Certify(j.Model, n, c.Manifest.Tier.Certify.Options(j.Model.Noise()))
 }
 
-func (m radiusMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
+func (m radiusReader) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	if !m.Clean && len(m.Sweeps) == 0 {
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func (m radiusMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err e
 	return notes, f.differences(out)
 }
 
-func (radiusMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (radiusReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	if len(f.Metrics) > 0 {
 		add(f.radii(columns, head), "")
 		add(f.differences(columns, head), "main figures, with differences from "+f.Compare)
@@ -161,7 +161,7 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 }
 
 // Do certifies the images of a cell.
-func (radiusMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+func (radiusRunner) Do(ctx context.Context, r *Runner, j Job) error {
 	name, change := r.Manifest.imagesOf(j.Model, j.cell)
 	images, err := r.corrupted(name, change)
 	if err != nil {

@@ -70,7 +70,7 @@ func (r *recordMeasure) at(s *Setup) (Measure, error) {
 }
 
 // further is the accuracy on a further set.
-func (r *recordMeasure) further(ctx context.Context, runner *Runner, model *engine.Model, j Job, set recordSet) (right,
+func (r recordRunner) further(ctx context.Context, runner *Runner, model *engine.Model, j Job, set recordSet) (right,
 	images int, err error) {
 	data, err := runner.set(set.Images)
 	if err != nil {
@@ -108,9 +108,7 @@ const (
 	recordsFile = "records.jsonl" // of all models
 )
 
-func init() { RegisterMeasure("record", func() Measure { return &recordMeasure{} }) }
-
-func (r *recordMeasure) Jobs(p *Place, model *Model) ([]Job, error) {
+func (r recordJobs) Jobs(p *Place, model *Model) ([]Job, error) {
 	if model.Adapt != nil || model.Results != "" {
 		return nil, nil // it has a network for each corruption, or a record already
 	}
@@ -129,7 +127,7 @@ func (r *recordMeasure) cells(t Tier) ([]sweep.Cell, error) {
 	return cells[1:], nil // the set as it is, is measured anyway
 }
 
-func (r *recordMeasure) Done(p *Place, j Job) (bool, error) {
+func (r recordJobs) Done(p *Place, j Job) (bool, error) {
 	_, err := os.Stat(p.Result(j.Model, recordFile))
 	if os.IsNotExist(err) {
 		return false, nil
@@ -137,7 +135,7 @@ func (r *recordMeasure) Done(p *Place, j Job) (bool, error) {
 	return err == nil, err
 }
 
-func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
+func (r recordRunner) Do(ctx context.Context, runner *Runner, j Job) error {
 	model, err := runner.Open(ctx, j.Model)
 	if err != nil {
 		return err
@@ -195,7 +193,7 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 }
 
 // joinRecords makes the file of all records of a folder that was merged, in the order of the models.
-func (m *Manifest) joinRecords(folder string) error {
+func joinRecords(m *Manifest, folder string) error {
 	var all []byte
 	for _, model := range m.Models {
 		text, err := os.ReadFile(resultPath(folder, &model, recordFile))
@@ -271,7 +269,7 @@ func (m Model) labels() map[string]string {
 }
 
 // Cost counts images through the network, and those of gradients as images through training.
-func (r *recordMeasure) Cost(c *Costs, j Job) error {
+func (r recordJobs) Cost(c *Costs, j Job) error {
 	cells, err := r.cells(c.Manifest.Tier)
 	if err != nil {
 		return err
@@ -320,7 +318,7 @@ type recorded struct {
 	Seeds   int                `json:"seeds"`
 }
 
-func (r *recordMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
+func (r recordReader) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	any := false
 	for i := range out.Lines {
 		l := &out.Lines[i]
@@ -389,7 +387,7 @@ func add(to, values map[string]float64) {
 	}
 }
 
-func (r *recordMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+func (r recordReader) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
 	string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "accuracy, %", "under C, %")}
 	for _, c := range recordColumns {

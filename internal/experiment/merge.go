@@ -58,7 +58,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		return 0, err
 	}
 	for _, folder := range folders {
-		n, err := m.mergeFolder(ctx, out, folder)
+		n, err := mergeFolder(ctx, m, out, folder)
 		if err != nil {
 			return added, err
 		}
@@ -72,7 +72,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 			return added, err
 		}
 	}
-	if err := errors.Join(m.joinRecords(out), m.keepAreas(out), m.keepLists(out)); err != nil {
+	if err := errors.Join(joinRecords(m, out), keepAreas(m, out), m.keepLists(out)); err != nil {
 		return added, err
 	}
 	return added, m.write(out)
@@ -81,7 +81,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 // merged are the folders inside that travel.
 var merged = []string{"models", "adapted", "ledgers", "calibration", "ood", "predictions", "results"}
 
-func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added int, err error) {
+func mergeFolder(ctx context.Context, m *Manifest, out, folder string) (added int, err error) {
 	for _, part := range merged {
 		err := filepath.WalkDir(filepath.Join(folder, part), func(path string, d fs.DirEntry, err error) error {
 			if ctx.Err() != nil {
@@ -102,7 +102,7 @@ func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added i
 			if err := errors.Join(plainFile(folder, name), plainFile(out, name)); err != nil {
 				return err
 			}
-			n, err := m.mergeFile(part, filepath.Join(out, name), path)
+			n, err := mergeFile(m, part, filepath.Join(out, name), path)
 			added += n
 			return err
 		})
@@ -133,7 +133,7 @@ func plainFile(folder, name string) error {
 	return nil
 }
 
-func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
+func mergeFile(m *Manifest, part, to, from string) (added int, err error) {
 	write := atomicfile.Write
 	if part == "results" {
 		write = keep
@@ -174,7 +174,7 @@ func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 			return 0, err
 		}
 		return 0, keepJSON(to, a)
-	case kind == "results" && !m.names(to): // of a measure
+	case kind == "results" && !isOfModel(m, to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)
 	case strings.HasSuffix(to, ".ledger"):
@@ -211,7 +211,7 @@ func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 }
 
 // names reports whether a file is a model's own, and not that of a measure: results/MODEL.csv or .json.
-func (m *Manifest) names(file string) bool {
+func isOfModel(m *Manifest, file string) bool {
 	base := filepath.Base(file)
 	base = strings.TrimSuffix(base, filepath.Ext(base))
 	return slices.ContainsFunc(m.Models, func(o Model) bool { return o.Slug() == base })

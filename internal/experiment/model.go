@@ -352,6 +352,6 @@ func (m Model) sgd() bool { return m.Optimizer == "" || m.Optimizer == optimizer
 
 // Models are all of a recipe, the points of its grid one after the other with the seeds of each.
 func (s *Setup) Models(recipe string) ([]Model, error) {
-	_, models, err := s.lines(tableRow{Recipe: recipe}, Model{})
+	_, models, err := s.recipeLines(tableRow{Recipe: recipe})
 	return models, err
 }

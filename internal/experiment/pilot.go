@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-type planner struct {
+type pilotReader struct {
 	setup    *Setup
 	manifest *Manifest
 	folder   string
@@ -28,7 +28,7 @@ type plannedRow struct {
 	roots               map[uint64]string
 }
 
-func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
+func (p *pilotReader) rows(wanted []string) (rows []plannedRow, err error) {
 	for _, row := range p.table.Rows {
 		if row.Recipe == "" || len(wanted) > 0 && !slices.Contains(wanted, row.Recipe) {
 			continue
@@ -67,7 +67,7 @@ func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
 }
 
 // gaps are those of a figure between a row and the others.
-func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow, m Metric) (gaps []Gap, err error) {
+func (p *pilotReader) gaps(ctx context.Context, first plannedRow, rows []plannedRow, m Metric) (gaps []Gap, err error) {
 	k := slices.IndexFunc(p.metrics, func(o Metric) bool { return o.Name == m.Name })
 	if k < 0 {
 		return nil, nil
@@ -118,8 +118,8 @@ func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 // calibration are the gaps of certified calibration errors between what the methods of a table
 // reach; see Selected. Of each there is one deviation, by image, from the interval that the pilot
 // has for the difference.
-func (p *planner) calibration(ctx context.Context) (gaps []Gap, err error) {
-	if m, ok := p.table.Measure.others["calibration"].(*calibrationMeasure); !ok || m.Within == 0 {
+func (p *pilotReader) calibration(ctx context.Context) (gaps []Gap, err error) {
+	if m := p.table.Measure.Calibration(); m == nil || m.Within == 0 {
 		return nil, nil
 	}
 	filled, err := Fill(ctx, p.folder, p.table.Name, resample.Options{})
@@ -160,7 +160,7 @@ func (p *planner) calibration(ctx context.Context) (gaps []Gap, err error) {
 }
 
 // images is how many of a figure the tier certifies.
-func (p *planner) images(ctx context.Context, m Metric) (int, error) {
+func (p *pilotReader) images(ctx context.Context, m Metric) (int, error) {
 	for _, row := range p.table.Rows {
 		models, err := p.setup.Models(row.Recipe)
 		if err != nil {

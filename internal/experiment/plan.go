@@ -1,16 +1,13 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/nearest"
-	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -76,14 +73,14 @@ func Plan(o Options) (*Experiment, error) {
 	if len(o.Places) > 0 {
 		m.Places = o.Places
 	}
-	lines, err := m.take(setup, table, o.Rows)
+	lines, err := take(m, setup, table, o.Rows)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.needed(); err != nil {
+	if err := checkStarts(m); err != nil {
 		return nil, err
 	}
-	if err := m.published(table); err != nil {
+	if err := checkImageNetC(m, table); err != nil {
 		return nil, err
 	}
 	e := &Experiment{options: o, setup: setup}
@@ -103,27 +100,16 @@ func Plan(o Options) (*Experiment, error) {
 		}
 		lines = mine
 	}
-	e.Jobs, err = e.Manifest.jobs(o.Folder, made, lines, false)
+	e.Jobs, err = jobsOf(e.Manifest, o.Folder, made, lines, false)
 	return e, err
 }
 
-// sayUnused names the added files whose recipes stand in no row of a table that is not their own,
-// as when a user has added a recipe and no row.
+// sayUnused names the added files whose recipes stand in no row of the table.
 func (o Options) sayUnused(l *Library, table Table) {
 	for _, file := range o.Add {
-		if l.homes[table.Name] == file {
-			continue
-		}
-		var of []string
-		for _, recipe := range l.Names(Recipes) {
-			if l.files[recipe] == file {
-				of = append(of, recipe)
-			}
-		}
-		used := slices.ContainsFunc(table.Rows, func(r tableRow) bool { return slices.Contains(of, r.Recipe) })
-		if len(of) > 0 && !used {
+		if recipe := l.unused(file, table); recipe != "" {
 			o.Progress.Say("table %s has no row of %s; a line %q in that file adds one", table.Name, file,
-				"rows: ["+of[0]+"]")
+				"rows: ["+recipe+"]")
 		}
 	}
 }
@@ -172,7 +158,7 @@ func (o Options) Setup() (*Setup, []tableRow, error) {
 }
 
 // take adds a table with its models, and returns the lines of some rows, all where none are named.
-func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLine, err error) {
+func take(m *Manifest, s *Setup, table Table, wanted []string) (lines []tableLine, err error) {
 	if table.Measure, err = table.Measure.at(s); err != nil {
 		return nil, fmt.Errorf("table %s: %w", table.Name, err)
 	}
@@ -184,7 +170,7 @@ func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLi
 		if r, err := s.Library.Recipe(row.Recipe); err == nil && !s.Tier.makes(r) {
 			continue
 		}
-		of, models, err := s.lines(row, first)
+		of, models, err := linesOf(s, row, first)
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", table.Name, err)
 		}
@@ -193,7 +179,7 @@ func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLi
 		}
 		made.Lines = append(made.Lines, of...)
 		for _, model := range models {
-			if err := m.add(s, model); err != nil {
+			if err := addModel(m, s, model); err != nil {
 				return nil, fmt.Errorf("table %s: %w", table.Name, err)
 			}
 		}
@@ -223,7 +209,7 @@ func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLi
 }
 
 // add adds a model with what it begins with.
-func (m *Manifest) add(s *Setup, model Model) error {
+func addModel(m *Manifest, s *Setup, model Model) error {
 	if there := m.Model(model.Name); there != nil {
 		if compact(*there) != compact(model) {
 			return fmt.Errorf("experiment: two models are named %s", model.Name)
@@ -240,7 +226,7 @@ func (m *Manifest) add(s *Setup, model Model) error {
 		if err != nil {
 			return err
 		}
-		if err := m.add(s, start); err != nil {
+		if err := addModel(m, s, start); err != nil {
 			return err
 		}
 	}
@@ -250,7 +236,7 @@ func (m *Manifest) add(s *Setup, model Model) error {
 
 // lines makes the lines of a row with their models. A finished model has the data and the noise of
 // the first recipe's, unless it says others.
-func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Model, err error) {
+func linesOf(s *Setup, row tableRow, first Model) (lines []tableLine, models []Model, err error) {
 	if row.Recipe == "" {
 		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results,
 			ONNX: row.ONNX, Data: first.Data, Test: first.Test}
@@ -278,53 +264,5 @@ func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Mo
 		}
 		return []tableLine{{m.Title, m.Group, []string{m.Name}}}, []Model{m}, nil
 	}
-	r, err := s.Library.Recipe(row.Recipe)
-	if err != nil {
-		return nil, nil, err
-	}
-	points := max(1, len(s.grid(r)))
-	for p := range points {
-		point := p + 1
-		if len(r.Grid) == 0 {
-			point = 0
-		}
-		var line tableLine
-		if len(row.Seeds) > 0 {
-			r.Seeds = row.Seeds
-		}
-		for _, seed := range s.seeds(r) {
-			m, err := s.Model(row.Recipe, point, seed)
-			if err != nil {
-				return nil, nil, err
-			}
-			line.Title, line.Group, line.Models = m.Title, m.Group, append(line.Models, m.Name)
-			models = append(models, m)
-		}
-		if row.Title != "" {
-			line.Title = row.Title
-			if points > 1 {
-				line.Title += fmt.Sprintf(" #%d", point)
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines, models, nil
-}
-
-// card is what a row says of an ONNX file.
-func (m Model) card() (onnx.Card, error) {
-	var c onnx.Card
-	if m.ONNX == nil {
-		return c, nil
-	}
-	if !onnxfile.IsName(m.File) {
-		return c, fmt.Errorf("onnx is for an ONNX file, and %s is none", m.File)
-	}
-	decoder := json.NewDecoder(strings.NewReader(compact(m.ONNX)))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&c)
-	if err != nil {
-		err = fmt.Errorf("onnx: %w", err)
-	}
-	return c, err
+	return s.recipeLines(row)
 }

@@ -78,7 +78,7 @@ func (s *Setup) makePruning(m *Model, r Recipe) error {
 }
 
 // trainedEpochs are those of all trainings of a model.
-func (m *Manifest) trainedEpochs(model *Model) (float64, error) {
+func trainedEpochs(m *Manifest, model *Model) (float64, error) {
 	if model.Prune == "" || model.Sparsity == nil {
 		return float64(model.Epochs), nil
 	}

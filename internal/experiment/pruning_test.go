@@ -68,7 +68,7 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 		t.Fatalf("%d rows, %v", len(table.Rows), err)
 	}
 	of := &Manifest{Tier: setup("cpu").Tier}
-	lines, err := of.take(setup("cpu"), table, nil)
+	lines, err := take(of, setup("cpu"), table, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,14 +81,14 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines, err := (&Manifest{Tier: setup("cpu").Tier}).take(setup("cpu"), certified, nil); err != nil || len(lines) != 10 {
+	if lines, err := take((&Manifest{Tier: setup("cpu").Tier}), setup("cpu"), certified, nil); err != nil || len(lines) != 10 {
 		t.Errorf("%d lines, %v; expected 10", len(lines), err)
 	}
 	if m := model("cpu", "C/smoothed/lrr-0.8"); m.Noise() != 0.25 || m.Start != "C/smoothed/lrr-0.5@1" || m.Width != 0.125 {
 		t.Errorf("%+v", m)
 	}
 	for recipe, want := range map[string]float64{"C/vgg16/clean/lrr-0.8-global": 12, "C/vgg16/clean/ft-0.8-global": 3, "C/vgg16/clean/dense": 12, "C/vgg16/clean/biprop-0.5-global": 12} {
-		if got, err := of.trainedEpochs(of.Model(recipe + "@1")); err != nil || math.Abs(got-want) > 0 {
+		if got, err := trainedEpochs(of, of.Model(recipe+"@1")); err != nil || math.Abs(got-want) > 0 {
 			t.Errorf("%s: %v epochs, %v; expected %v", recipe, got, err, want)
 		}
 	}

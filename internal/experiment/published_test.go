@@ -70,8 +70,8 @@ func TestPublishedOfForeignImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		tables[name] = table
-		for recipe, figures := range table.Published {
-			r, err := library.Recipe(recipe)
+		for row, figures := range table.Published {
+			r, err := library.Recipe(row)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,19 +85,19 @@ func TestPublishedOfForeignImages(t *testing.T) {
 			}
 			for figure, v := range figures {
 				if !(v >= 0 && v <= 100) || !l.has(figure) && r.Data != "mnist-8k" { // which shares the rows of mnist, and has some of its sets
-					t.Errorf("%s: %s: %s is %v; sets are %v", name, recipe, figure, v, l.foreign)
+					t.Errorf("%s: %s: %s is %v; sets are %v", name, row, figure, v, l.foreign)
 				}
 				if set, ok := strings.CutSuffix(figure, " GAUC, %"); ok && !(v <= figures[set+" AAUC, %"] && figures[set+" AAUC, %"] <= figures[set+" AUC, %"]) {
-					t.Errorf("%s: %s on %s: %v", name, recipe, set, figures)
+					t.Errorf("%s: %s on %s: %v", name, row, set, figures)
 				}
 				if set, ok := strings.CutSuffix(figure, " confidence, %"); ok && set != "own" && !(v <= figures[set+" bound, %"]) {
-					t.Errorf("%s: %s on %s: %v", name, recipe, set, figures)
+					t.Errorf("%s: %s on %s: %v", name, row, set, figures)
 				}
 			}
 		}
 	}
 	for _, c := range []struct {
-		table, recipe, set string
+		table, row, set string
 		want               []float64
 	}{
 		{"B/table1", "B/mnist/good80", "clothes", []float64{99.8, 90.3, 55.5}},
@@ -117,10 +117,10 @@ func TestPublishedOfForeignImages(t *testing.T) {
 		}
 		var got []float64
 		for _, n := range names {
-			got = append(got, tables[c.table].Published[c.recipe][toldName(c.set, n)])
+			got = append(got, tables[c.table].Published[c.row][toldName(c.set, n)])
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %s on %s: %v, want %v", c.table, c.recipe, c.set, got, c.want)
+			t.Errorf("%s: %s on %s: %v, want %v", c.table, c.row, c.set, got, c.want)
 		}
 	}
 	if v, ok := tables["B/table4"].Published["B/c10/good100"][toldName("own", "confidence")]; ok {

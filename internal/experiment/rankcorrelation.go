@@ -46,13 +46,13 @@ func RankCorrelations(ctx context.Context, folder, name string, o resample.Optio
 	if err != nil {
 		return nil, err
 	}
-	measure := slices.IndexFunc(t.measures, func(m Measure) bool { _, ok := m.(*calibrationMeasure); return ok })
-	if measure < 0 {
+	measure := f.table.Measure.Calibration()
+	if measure == nil {
 		return nil, fmt.Errorf("experiment: %s shows no certified calibration, whose figures are compared", t.Name)
 	}
 	clean := slices.IndexFunc(t.Metrics, func(m Metric) bool { return m.Name == "clean" })
 	var all []RankCorrelation
-	for k, radius := range t.measures[measure].(*calibrationMeasure).Radii {
+	for k, radius := range measure.Radii {
 		at, err := f.modelsAt(t, k, clean)
 		if err != nil {
 			return nil, err

@@ -34,7 +34,8 @@ type machineRate struct {
 
 // meter times networks.
 type meter struct {
-	*Runner
+	*opener
+	setup *Setup
 	keep  bool
 	known []machineRate
 	used  []machineRate
@@ -45,11 +46,11 @@ type meter struct {
 
 const ratesFile = "rates.json"
 
-func newMeter(r *Runner, keep bool) (*meter, error) {
-	m := &meter{Runner: r, keep: keep}
-	_, err := readJSON(filepath.Join(r.Folder, ratesFile), &m.known)
+func newMeter(e *Experiment, keep bool) (*meter, error) {
+	m := &meter{opener: newOpener(e), setup: e.setup, keep: keep}
+	_, err := readJSON(filepath.Join(m.Folder, ratesFile), &m.known)
 	if dir, ok := cache.Dir("rates"); ok == nil { // what is not there, or not readable, is measured again
-		sum := sha256.Sum256([]byte(r.options.Program + host.InstructionSet()))
+		sum := sha256.Sum256([]byte(m.options.Program + host.InstructionSet()))
 		m.recent = filepath.Join(dir, fmt.Sprintf("%x-%d.json", sum[:8], runtime.GOMAXPROCS(0)))
 		var recent []recentRate
 		if text, err := os.ReadFile(m.recent); err == nil && json.Unmarshal(text, &recent) == nil {

@@ -22,7 +22,7 @@ func (f *Filled) Tables() []*table.Table {
 	}
 	columns, head := f.heads()
 	for _, m := range f.measures {
-		m.Tables(f, columns, head, add)
+		readerOf(m).Tables(f, columns, head, add)
 	}
 	if len(all) > 0 {
 		last := all[len(all)-1]

@@ -7,9 +7,6 @@ import (
 	"io/fs"
 	"slices"
 
-	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
@@ -21,14 +18,14 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return e.Run(ctx)
+	return RunJobs(ctx, e)
 }
 
 // Run does the jobs that are not done. Where ctx ends it saves what is under way, and returns the
 // context's error: the same call goes on there. A model that fails, by a loss that is not finite
 // for instance, leaves its cells open; the others are made all the same, and the errors are
 // returned at the end, those of models that failed before as well ([Failure]).
-func (e *Experiment) Run(ctx context.Context) (err error) {
+func RunJobs(ctx context.Context, e *Experiment) (err error) {
 	release, err := lock(e.options.Folder)
 	if err != nil {
 		return err
@@ -47,7 +44,7 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, e.collectAll(context.WithoutCancel(ctx), r))
+		err = errors.Join(err, collectAll(context.WithoutCancel(ctx), e, r))
 	}()
 	failed, err := e.Manifest.failed(e.options.Folder)
 	if err != nil {
@@ -104,7 +101,7 @@ func (e *Experiment) left() ([]bool, error) {
 	left := make([]bool, len(e.Jobs))
 	measured, wanted := map[string]bool{}, map[string]bool{}
 	for i, j := range slices.Backward(e.Jobs) {
-		done, err := e.Manifest.Done(e.options.Folder, j)
+		done, err := Done(e.Manifest, e.options.Folder, j)
 		if err != nil {
 			return nil, err
 		}
@@ -125,11 +122,11 @@ func (e *Experiment) left() ([]bool, error) {
 }
 
 // Done reports whether a job is done in a folder.
-func (m *Manifest) Done(folder string, j Job) (bool, error) {
+func Done(m *Manifest, folder string, j Job) (bool, error) {
 	if j.measure == nil {
 		return trained(folder, j.Model), nil
 	}
-	return j.measure.Done(&Place{Folder: folder, Manifest: m}, j)
+	return plannerOf(j.measure).Done(&Place{Folder: folder, Manifest: m}, j)
 }
 
 func isClosed(path string) (bool, error) {
@@ -141,17 +138,7 @@ func isClosed(path string) (bool, error) {
 	return err == nil && l.Claims != nil, err
 }
 
-func newRunner(e *Experiment) *Runner {
-	return &Runner{Place: Place{Folder: e.options.Folder, Manifest: e.Manifest}, experiment: e, options: e.options,
-		sets: map[string]*dataset.Dataset{}}
-}
-
-func (r *Runner) close() {
-	if r.model != nil {
-		r.model.Close()
-	}
-	r.model, r.opened = nil, ""
-}
+func newRunner(e *Experiment) *Runner { return &Runner{opener: newOpener(e), experiment: e} }
 
 func (r *Runner) say(format string, args ...any) {
 	r.options.Progress.Say(format, args...)
@@ -174,52 +161,11 @@ func (r *Runner) last(note string) {
 	}
 }
 
-// set opens a data set once.
-func (r *Runner) set(name string) (*dataset.Dataset, error) {
-	if d := r.sets[name]; d != nil {
-		return d, nil
-	}
-	d, err := openSet(name)
-	if err == nil {
-		r.sets[name] = d
-	}
-	return d, err
-}
-
-// open opens the model at a path, and closes the one before.
-func (r *Runner) open(path string, m *Model) (*engine.Model, error) {
-	if r.opened == path {
-		return r.model, nil
-	}
-	r.close()
-	options := []engine.Option{engine.Backend(r.options.Engine)}
-	if m.File != "" {
-		card, err := m.card()
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, engine.ONNX(onnx.Options{Card: card}))
-	}
-	model, err := engine.Open(path, options...)
-	if err != nil {
-		return nil, err
-	}
-	warnings, err := model.Warnings()
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range warnings {
-		r.say("%s", w)
-	}
-	r.opened, r.model = path, model
-	return model, nil
-}
-
 func (r *Runner) do(ctx context.Context, j Job) error {
 	if j.measure == nil {
 		return r.train(ctx, j.Model)
 	}
-	return j.measure.Do(ctx, r, j)
+	return runners[j.measure.Name()](j.measure).Do(ctx, r, j)
 }
 
 func (r *Runner) train(ctx context.Context, m *Model) error {

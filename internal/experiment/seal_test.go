@@ -117,7 +117,7 @@ func TestUnsealedResults(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	results := func(folder string, name ...string) string {
+	resultFile := func(folder string, name ...string) string {
 		return filepath.Join(append([]string{folder, "results"}, name...)...)
 	}
 	unsealed := func(t *testing.T) string {
@@ -125,16 +125,16 @@ func TestUnsealedResults(t *testing.T) {
 		if err := os.CopyFS(folder, os.DirFS(o.Folder)); err != nil {
 			t.Fatal(err)
 		}
-		change(t, filepath.Join(folder, manifestFile), func(s string) string {
+		change(t, filepath.Join(folder, "manifest.json"), func(s string) string {
 			return strings.Replace(s, `"format": 2`, `"format": 1`, 1)
 		})
-		err := errors.Join(os.Remove(results(folder, sealsFile)), os.RemoveAll(filepath.Join(folder, "ledgers")))
+		err := errors.Join(os.Remove(resultFile(folder, "seals.json")), os.RemoveAll(filepath.Join(folder, "ledgers")))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return folder
 	}
-	before, err := os.ReadFile(results(o.Folder, sealsFile))
+	before, err := os.ReadFile(resultFile(o.Folder, "seals.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestUnsealedResults(t *testing.T) {
 	if added, err := Merge(t.Context(), folder, []string{folder}); err != nil || added != 0 {
 		t.Fatalf("%d, %v", added, err)
 	}
-	if after, err := os.ReadFile(results(folder, sealsFile)); err != nil || !bytes.Equal(after, before) {
+	if after, err := os.ReadFile(resultFile(folder, "seals.json")); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("%v: seals\n%s\nwant\n%s", err, after, before)
 	}
 
@@ -160,7 +160,7 @@ func TestUnsealedResults(t *testing.T) {
 		"label": {3, func(l string) string { return regexp.MustCompile(`^(\d+),\d`).ReplaceAllString(l, "$1,7") }, "the label 7"},
 	} {
 		folder := unsealed(t)
-		change(t, results(folder, "tiny-hcr-s1.csv"), onLine(c.line, c.edit))
+		change(t, resultFile(folder, "tiny-hcr-s1.csv"), onLine(c.line, c.edit))
 		_, errFill := Fill(t.Context(), folder, "tiny", resample.Options{Resamples: 10})
 		_, errMerge := Merge(t.Context(), filepath.Join(t.TempDir(), "merged"), []string{folder})
 		for _, err := range []error{errFill, errMerge} {
@@ -174,12 +174,12 @@ func TestUnsealedResults(t *testing.T) {
 	// With one model alone the data say what the selection is.
 	folder = unsealed(t)
 	for _, f := range []string{"tiny-hcr-s1.csv", "tiny-hcr-s1.shares.csv"} {
-		if err := os.Remove(results(folder, f)); err != nil {
+		if err := os.Remove(resultFile(folder, f)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, f := range []string{"tiny-g-s1.csv", "tiny-g-s1.shares.csv"} {
-		change(t, results(folder, f), onLine(5, func(string) string { return "" }))
+		change(t, resultFile(folder, f), onLine(5, func(string) string { return "" }))
 	}
 	if _, err := Merge(t.Context(), folder, []string{folder}); err == nil || !strings.Contains(err.Error(), "is missing") {
 		t.Errorf("a dropped row is sealed: %v", err)
@@ -189,10 +189,10 @@ func TestUnsealedResults(t *testing.T) {
 	if err := os.CopyFS(folder, os.DirFS(o.Folder)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(results(folder, sealsFile)); err != nil {
+	if err := os.Remove(resultFile(folder, "seals.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadManifest(folder); err == nil || !strings.Contains(err.Error(), sealsFile) {
+	if _, err := ReadManifest(folder); err == nil || !strings.Contains(err.Error(), "seals.json") {
 		t.Errorf("%v", err)
 	}
 }

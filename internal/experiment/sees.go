@@ -45,7 +45,7 @@ func Power(ctx context.Context, o Options, pilot, against string) (*Powers, erro
 		return nil, err
 	}
 	out := &Powers{Table: made.Name, Tier: setup.Tier.Name, Against: against}
-	p := planner{setup: setup, manifest: there, folder: pilot, metrics: metrics(made.Measure.Radii, pilotCells),
+	p := pilotReader{setup: setup, manifest: there, folder: pilot, metrics: metrics(made.Measure.Radii, pilotCells),
 		table: made}
 	rows, err := p.rows(o.Rows)
 	if err != nil {

@@ -38,10 +38,10 @@ func TrainRecipe(ctx context.Context, recipe string, seed *uint64, out string, o
 	if err != nil {
 		return nil, err
 	}
-	return s.train(ctx, m, out, o)
+	return trainModel(ctx, s, m, out, o)
 }
 
-func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*modelfile.Card, error) {
+func trainModel(ctx context.Context, s *Setup, m Model, out string, o Options) (*modelfile.Card, error) {
 	t, err := s.Options(m)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 		t.From = filepath.Join(filepath.Dir(out), start.Slug())
 		plain := o
 		plain.Diagnose = nil
-		if _, err := s.train(ctx, start, t.From, plain); err != nil {
+		if _, err := trainModel(ctx, s, start, t.From, plain); err != nil {
 			return nil, err
 		}
 	}

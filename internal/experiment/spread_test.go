@@ -20,8 +20,12 @@ import (
 func calibrated(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	m := &Manifest{Format: unsealedFormat, Tier: Tier{Name: "hand", Title: "by hand"}}
-	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{others: map[string]Measure{"calibration": &calibrationMeasure{Radii: []float64{.1, 1}, Within: .03}, "ace": &attackMeasure{Epsilon: .1, Bins: 1}}}}}
+	m := &Manifest{Format: 1, Tier: Tier{Name: "hand", Title: "by hand"}}
+	made := madeTable{Table: Table{Name: "x", Title: "X"}}
+	measures := `{"calibration": {"radii": [0.1, 1], "within": 0.03}, "ace": {"epsilon": 0.1, "bins": 1}}`
+	if err := json.Unmarshal([]byte(measures), &made.Measure); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.MkdirAll(filepath.Join(folder, "results"), 0o777); err != nil {
 		t.Fatal(err)
 	}

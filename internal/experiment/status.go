@@ -37,7 +37,7 @@ func Status(folder string) (*Manifest, []Progress, error) {
 		t := &m.Tables[i]
 		p := Progress{Table: t.Name, Lines: []lineProgress{}}
 		for _, l := range t.Lines {
-			jobs, err := m.jobs(folder, t, []tableLine{l}, true)
+			jobs, err := jobsOf(m, folder, t, []tableLine{l}, true)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -48,7 +48,7 @@ func Status(folder string) (*Manifest, []Progress, error) {
 			}
 			line := lineProgress{Title: l.Title, Models: len(l.Models)}
 			for _, j := range jobs {
-				done, err := m.Done(folder, j)
+				done, err := Done(m, folder, j)
 				if err != nil {
 					return nil, nil, err
 				}

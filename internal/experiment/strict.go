@@ -26,15 +26,15 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("experiment: %s: line %d: %s", e.File, e.Line, e.What)
 }
 
-// reader decodes the nodes of one file, and refuses what the Go types do not have.
-type reader struct{ file string }
+// fileReader decodes the nodes of one file, and refuses what the Go types do not have.
+type fileReader struct{ file string }
 
-func (r reader) errorf(n *yaml.Node, format string, args ...any) error {
+func (r fileReader) errorf(n *yaml.Node, format string, args ...any) error {
 	return &FileError{r.file, n.Line, fmt.Sprintf(format, args...)}
 }
 
 // document reads a file of one document, which must be a mapping; it is nil where the file is empty.
-func (r reader) document(text []byte) (*yaml.Node, error) {
+func (r fileReader) document(text []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
 	var n yaml.Node
 	if err := decoder.Decode(&n); err != nil {
@@ -51,7 +51,7 @@ func (r reader) document(text []byte) (*yaml.Node, error) {
 }
 
 // decode fills a value from a node, whose keys must all be known.
-func (r reader) decode(n *yaml.Node, to any) error {
+func (r fileReader) decode(n *yaml.Node, to any) error {
 	if err := r.check(n, reflect.TypeOf(to).Elem()); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r reader) decode(n *yaml.Node, to any) error {
 }
 
 // check compares a node with a type: keys that it does not have, keys twice.
-func (r reader) check(n *yaml.Node, t reflect.Type) error {
+func (r fileReader) check(n *yaml.Node, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -137,7 +137,7 @@ func yamlFields(t reflect.Type) (all []yamlField) {
 }
 
 // pairs visits a mapping, whose keys must differ.
-func (r reader) pairs(n *yaml.Node, visit func(key, value *yaml.Node) error) error {
+func (r fileReader) pairs(n *yaml.Node, visit func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return r.errorf(n, "expected keys and values")
 	}

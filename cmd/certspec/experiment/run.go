@@ -94,7 +94,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) (err error) {
 		return estimated(cmd, estimate, *o.json)
 	}
 	cli.Say("%v", estimate)
-	if err := e.Run(cmd.Context()); err != nil {
+	if err := experiment.RunJobs(cmd.Context(), e); err != nil {
 		return cli.ExperimentUsage(err)
 	}
 	if *o.json {
