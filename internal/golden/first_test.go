@@ -14,7 +14,8 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/plan"
+	tables "github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
@@ -51,7 +52,7 @@ func TestFirstExperiment(t *testing.T) {
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join(first, "few"))); err != nil {
 		t.Fatal(err)
 	}
-	e, err := experiment.Plan(experiment.Options{Folder: folder, Table: "few", Tier: "mini", Add: []string{filepath.Join(first, "few.yaml")}, Engine: "go", Training: "go"})
+	e, err := plan.Plan(plan.Options{Folder: folder, Table: "few", Tier: "mini", Add: []string{filepath.Join(first, "few.yaml")}, Engine: "go", Training: "go"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +62,11 @@ func TestFirstExperiment(t *testing.T) {
 			t.Errorf("%s is %+v; it began with class-balanced images", name, m)
 		}
 	}
-	_, status, err := experiment.Status(folder)
+	_, status, err := plan.Status(folder)
 	if err != nil || status[0].Done != 10 || status[0].Jobs != 24 {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	filled, err := experiment.Fill(t.Context(), folder, "few", resample.Options{Resamples: 20})
+	filled, err := tables.Fill(t.Context(), folder, "few", resample.Options{Resamples: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestFirstExperiment(t *testing.T) {
 	if v := filled.Lines[1].Values[1]; v == nil || v.Images != 2 || v.Mean != 0 {
 		t.Errorf("adapted and corrupted: %+v", v)
 	}
-	if _, err := experiment.Merge(t.Context(), filepath.Join(t.TempDir(), "all"), []string{folder}); err != nil {
+	if _, err := tables.Merge(t.Context(), filepath.Join(t.TempDir(), "all"), []string{folder}); err != nil {
 		t.Error(err)
 	}
 }

@@ -19,7 +19,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	tables "github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
@@ -214,17 +216,17 @@ func (g *golden) trained() {
 
 // recipes are all models that the recipes of the papers make at every tier.
 func (g *golden) recipes() {
-	l, err := experiment.Open()
+	l, err := recipe.Open()
 	g.must(err)
-	for _, name := range l.Names(experiment.Tiers) {
+	for _, name := range l.Names(recipe.Tiers) {
 		if name == "evidence" { // younger than the digests
 			continue
 		}
 		tier, err := l.Tier(name)
 		g.must(err)
-		s := &experiment.Setup{Library: l, Tier: tier}
+		s := &recipe.Setup{Library: l, Tier: tier}
 		made := map[string]any{}
-		for _, recipe := range l.Names(experiment.Recipes) {
+		for _, recipe := range l.Names(recipe.Recipes) {
 			if strings.HasPrefix(recipe, "C/") || strings.HasPrefix(recipe, "B/") || strings.HasPrefix(recipe, "X/") || later(recipe) { // C is a grid of hundreds, made of a few; B and X are younger
 				continue
 			}
@@ -304,10 +306,10 @@ func (g *golden) tables() {
 	g.must(err)
 	for _, file := range manifests {
 		folder := filepath.Dir(file)
-		m, err := experiment.ReadManifest(folder)
+		m, err := store.ReadManifest(folder)
 		g.must(err)
 		for _, t := range m.Tables {
-			filled, err := experiment.Fill(context.Background(), folder, t.Name, resample.Options{Resamples: 20})
+			filled, err := tables.Fill(context.Background(), folder, t.Name, resample.Options{Resamples: 20})
 			g.must(err)
 			var b strings.Builder
 			for _, l := range filled.Lines {

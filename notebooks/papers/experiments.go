@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
@@ -20,10 +22,10 @@ import (
 
 // experiments are the filled tables of all folders below results/experiments at one tier whose name begins with the
 // prefix.
-func experiments(prefix, tier string, o resample.Options) (found []*experiment.Filled) {
+func experiments(prefix, tier string, o resample.Options) (found []*results.Filled) {
 	for _, manifest := range nb.Must(filepath.Glob("results/experiments/*/manifest.json")) {
 		folder := filepath.Dir(manifest)
-		m := nb.Must(experiment.ReadManifest(folder))
+		m := nb.Must(store.ReadManifest(folder))
 		for _, made := range m.Tables {
 			if strings.HasPrefix(made.Name, prefix) && m.Tier.Name == tier {
 				found = append(found, filled(filepath.Base(folder), made.Name, o))
@@ -34,22 +36,22 @@ func experiments(prefix, tier string, o resample.Options) (found []*experiment.F
 }
 
 // filled is a table in a folder below results/experiments.
-func filled(folder, table string, o resample.Options) *experiment.Filled {
-	return nb.Must(experiment.Fill(nb.Context(), filepath.Join("results/experiments", folder), table, o))
+func filled(folder, table string, o resample.Options) *results.Filled {
+	return nb.Must(results.Fill(nb.Context(), filepath.Join("results/experiments", folder), table, o))
 }
 
 // judge is a list of claims about the average certified radii of experiments, each with its paired difference.
 type judge struct {
-	found     []*experiment.Filled
+	found     []*results.Filled
 	claims    []string
 	of        []*compare.Difference // nil: not there yet
 	published []*float64
 }
 
 // at is the first value there is of a model on CIFAR-10 by the name of a metric.
-func (j *judge) at(model, metric string) *experiment.Value {
+func (j *judge) at(model, metric string) *results.Value {
 	for _, f := range j.found {
-		k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == metric })
+		k := slices.IndexFunc(f.Metrics, func(m results.Metric) bool { return m.Name == metric })
 		for _, l := range f.Lines {
 			if k >= 0 && l.Title == model && l.Data == "cifar10" && l.Values[k] != nil {
 				return l.Values[k]
@@ -80,7 +82,7 @@ func (j *judge) above(claim, model, metric, other, otherMetric string) {
 var printed = sync.OnceValue(func() map[string]map[string]float64 {
 	all := map[string]map[string]float64{}
 	for _, table := range []string{"A/table1", "A/table2", "A/table3", "A/table8", "A/table9"} {
-		for model, values := range nb.Must(nb.Must(experiment.Open()).Table(table)).Published {
+		for model, values := range nb.Must(nb.Must(recipe.Open()).Table(table)).Published {
 			if all[model] == nil {
 				all[model] = map[string]float64{}
 			}
@@ -119,7 +121,7 @@ var on = map[string]string{"clean": " on clean images", "mACR C": " on C", "mACR
 	"mACR F": " on CIFAR-F"}
 
 // orderings judges the orderings of Sun et al. 2021, table 1 and section 5, by tables of one tier.
-func orderings(found []*experiment.Filled) *Findings {
+func orderings(found []*results.Filled) *Findings {
 	j := &judge{found: found}
 	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD",
 		"FourierMix+HCR"}
@@ -155,7 +157,7 @@ func orderings(found []*experiment.Filled) *Findings {
 // bestMethods judges, by tables of one tier, whether the methods that maximise the certified radius are above Gaussian
 // training (Sun et al. 2021, table 8; Jeong et al. 2021 and 2023), whether the best of them without views is above
 // FourierMix+HCR, and whether FourierMix views add to it.
-func bestMethods(found []*experiment.Filled) *Findings {
+func bestMethods(found []*results.Filled) *Findings {
 	j := &judge{found: found}
 	for _, metric := range []string{"clean", "mACR C"} {
 		above := func(model, other string) { j.above(model+" above "+other+on[metric], model, metric, other, metric) }
@@ -176,7 +178,7 @@ func Means(folder string, models ...string) *nb.Tabular {
 	metrics := []string{"clean", "mACR C", "C Low", "C Mid", "C High", "mACR C-bar"}
 	t := nb.Columns("training", "clean", "C", "C, low", "C, mid", "C, high", "C-bar")
 	few := resample.Options{Resamples: 20} // no interval is shown
-	j := &judge{found: []*experiment.Filled{filled(folder, "A/table2", few), filled(folder, "A/table3", few)}}
+	j := &judge{found: []*results.Filled{filled(folder, "A/table2", few), filled(folder, "A/table3", few)}}
 	for _, model := range models {
 		row := []any{model}
 		for _, metric := range metrics {
@@ -198,10 +200,10 @@ func Means(folder string, models ...string) *nb.Tabular {
 
 // calibration judges the orderings of Emde et al. 2025 by the certified errors of the tables, and whether the attack
 // (1, y) raises AdaECE. Errors and differences are in points of percent.
-func calibration(found []*experiment.Filled) *Findings {
+func calibration(found []*results.Filled) *Findings {
 	out := &Findings{Unit: "points", Digits: 1}
 	var lower, raised []*compare.Difference
-	published := nb.Must(nb.Must(experiment.Open()).Table("D/table7")).Published
+	published := nb.Must(nb.Must(recipe.Open()).Table("D/table7")).Published
 	for _, f := range found {
 		out.Tier = f.Tier
 		for _, metric := range []string{"CCE", "CBS"} {
@@ -301,13 +303,13 @@ func count(is bool) int {
 // severity, and at 0 on the clean ones of the same images; the mean over its seeds. A severity at
 // which a corruption is missing is left out.
 func BySeverity(folder, recipe, name string, group []string) nb.Line {
-	m := nb.Must(experiment.ReadManifest(folder))
+	m := nb.Must(store.ReadManifest(folder))
 	sum, count := map[int]float64{}, map[int]float64{}
 	for _, model := range m.Models {
 		if !strings.HasPrefix(model.Name, recipe+"@") {
 			continue
 		}
-		radii := nb.Must(m.Radii(folder, model.Name))
+		radii := nb.Must(m.Radii(folder, &model))
 		images := map[int]bool{}
 		for severity := 1; severity <= 5; severity++ {
 			total, complete := 0.0, true
@@ -325,7 +327,7 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 		}
 		if len(images) > 0 {
 			clean := slices.DeleteFunc(slices.Clone(radii.Outcomes("clean")),
-				func(row experiment.Outcome) bool { return !images[row.Image] })
+				func(row store.Outcome) bool { return !images[row.Image] })
 			sum[0], count[0] = sum[0]+clean.ACR(), count[0]+1
 		}
 	}
@@ -344,7 +346,7 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 // Centres are figures of the average certified radius against the centre frequency of filtered noise, one for each
 // decay, a line for each model (Sun et al. 2021, figure 6).
 func Centres(folder, title string) (figures []any) {
-	f := nb.Must(experiment.Fill(nb.Context(), folder, "A/figure6", resample.Options{Resamples: 20}))
+	f := nb.Must(results.Fill(nb.Context(), folder, "A/figure6", resample.Options{Resamples: 20}))
 	lines := map[float64][]nb.Line{} // by decay
 	for _, l := range f.Lines {
 		of := map[float64]nb.Line{}
@@ -371,9 +373,9 @@ func Centres(folder, title string) (figures []any) {
 }
 
 // differences are those of a metric between the lines of a table and the line that it compares with: above 0?
-func differences(metric string, f *experiment.Filled) *Findings {
-	j := &judge{found: []*experiment.Filled{f}}
-	k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == metric })
+func differences(metric string, f *results.Filled) *Findings {
+	j := &judge{found: []*results.Filled{f}}
+	k := slices.IndexFunc(f.Metrics, func(m results.Metric) bool { return m.Name == metric })
 	for _, l := range f.Lines {
 		if k >= 0 && l.Values[k] != nil && l.Values[k].Difference != nil {
 			j.claims = append(j.claims, l.Title)

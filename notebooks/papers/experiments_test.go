@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/resample"
 )
 
 func TestVerdictsOfATier(t *testing.T) {
-	table2, err := experiment.Fill(t.Context(), "../../notebooks/results/experiments/A", "A/table2", resample.Options{Resamples: 200})
+	table2, err := results.Fill(t.Context(), "../../notebooks/results/experiments/A", "A/table2", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Table 2 has neither C-bar nor CIFAR-F nor adapted networks: 14 claims about groups, two, six and three about the means are left.
-	all := orderings([]*experiment.Filled{table2})
+	all := orderings([]*results.Filled{table2})
 	notes := strings.Join(all.Notes, "\n")
 	if len(all.List) != 25 || !strings.Contains(notes, "16 claims more") || !strings.Contains(notes, "Tier cpu.") {
 		t.Errorf("%d claims; %v", len(all.List), all.Notes)
@@ -39,11 +39,11 @@ func hasVerdict(t *testing.T, all *Findings, claim, begins, verdict string) {
 }
 
 func TestBestMethods(t *testing.T) {
-	best, err := experiment.Fill(t.Context(), "../../notebooks/results/experiments/X", "X/best", resample.Options{Resamples: 200})
+	best, err := results.Fill(t.Context(), "../../notebooks/results/experiments/X", "X/best", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := bestMethods([]*experiment.Filled{best})
+	all := bestMethods([]*results.Filled{best})
 	if len(all.List) != 16 {
 		t.Errorf("%d claims", len(all.List))
 	}

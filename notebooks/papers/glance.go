@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
@@ -135,7 +135,7 @@ var sources = []string{"A evidence", "A cpu", "A scratch", "more", "best evidenc
 // compute computes the findings of one kind from the results in the current folder.
 func compute(name string, o resample.Options) *Findings {
 	key, rest, _ := strings.Cut(name, " ")
-	tables := func(prefixes ...string) (found []*experiment.Filled) {
+	tables := func(prefixes ...string) (found []*results.Filled) {
 		for _, prefix := range prefixes {
 			found = append(found, experiments(prefix, rest, o)...)
 		}
@@ -152,7 +152,7 @@ func compute(name string, o resample.Options) *Findings {
 	case "A":
 		return orderings(tables("A/"))
 	case "more":
-		return orderings([]*experiment.Filled{filled("A-more", "more-images", o)})
+		return orderings([]*results.Filled{filled("A-more", "more-images", o)})
 	case "best":
 		return bestMethods(tables("X/best", "A/table8"))
 	case "D":

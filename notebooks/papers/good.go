@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/ood"
 )
@@ -39,7 +39,7 @@ func published(table int) func(of told, network string) []float64 {
 	if table == 4 {
 		figures = []string{"confidence", "bound"}
 	}
-	t := nb.Must(nb.Must(experiment.Open()).Table(fmt.Sprintf("B/table%d", table)))
+	t := nb.Must(nb.Must(recipe.Open()).Table(fmt.Sprintf("B/table%d", table)))
 	return func(of told, network string) (out []float64) {
 		row := t.Published[of.own+strings.ToLower(strings.ReplaceAll(network, " ", ""))]
 		for _, f := range figures {

@@ -3,7 +3,7 @@ package papers
 import (
 	"math"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/store"
 )
 
 // Goals judges, as Trends does, what goes beyond the paper: mixed losses, a fifth of the epochs,
@@ -11,7 +11,7 @@ import (
 // B/rigour, whose networks have one seed.
 func (f *Foreign) Goals() *Findings {
 	out := &Findings{Unit: "points", Tier: "cpu", Digits: 1}
-	add := func(text string, a *experiment.Areas, parts []part) { out.add(text, a.Set, parts) }
+	add := func(text string, a *store.Areas, parts []part) { out.add(text, a.Set, parts) }
 	for _, a := range f.sets {
 		for _, name := range []string{"short", "short-ibp"} {
 			if e := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good80@1", "GAUC"); e.there() {
@@ -55,7 +55,7 @@ func (f *Foreign) Goals() *Findings {
 }
 
 // apart is a kind of area of a network minus that of another.
-func apart(a *experiment.Areas, network, kind, other, otherKind string) estimate {
+func apart(a *store.Areas, network, kind, other, otherKind string) estimate {
 	v, deviation, err := a.All.Contrast(map[[2]string]float64{{network, kind}: 1, {other, otherKind}: -1})
 	if err != nil {
 		return estimate{value: math.NaN()}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 )
@@ -15,15 +15,15 @@ import (
 // the foreign sets of one kind of data.
 type Foreign struct {
 	own    string // prefix of the recipes, as B/fmnist/
-	sets   []*experiment.Areas
-	others []*experiment.Areas // by other bounds than rigorous intervals
+	sets   []*store.Areas
+	others []*store.Areas // by other bounds than rigorous intervals
 }
 
 // OpenForeign reads the results of an experiment whose recipes begin with a prefix, in balls of one
 // radius; of a folder that is not there, none.
 func OpenForeign(folder, own string, epsilon float64) *Foreign {
 	f := &Foreign{own: own}
-	for _, a := range nb.Must(experiment.ReadAreas(folder)) {
+	for _, a := range nb.Must(store.ReadAreas(folder)) {
 		for _, n := range a.Networks {
 			if a.Epsilon == epsilon && strings.HasPrefix(n.Network, own) {
 				if a.By == "" {
@@ -47,7 +47,7 @@ func (f *Foreign) colour() bool {
 var rows = []string{"plain", "ceda", "oe", "acet", "ccu", "good0", "good40", "good80", "good100", "prood"}
 
 // seeds are a row's networks.
-func (f *Foreign) seeds(a *experiment.Areas, row string) (names []string) {
+func (f *Foreign) seeds(a *store.Areas, row string) (names []string) {
 	for _, n := range a.Networks {
 		if name, _, _ := strings.Cut(n.Network, "@"); name == f.own+row {
 			names = append(names, n.Network)
@@ -121,7 +121,7 @@ func (e estimate) there() bool { return !math.IsNaN(e.value) }
 
 // contrast is the mean over a row's starts of one kind of area minus that of another row's, paired by image. Starts
 // of two rows were trained apart.
-func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind string) estimate {
+func (f *Foreign) contrast(a *store.Areas, row, kind, other, otherKind string) estimate {
 	c := &a.All
 	if kind == "AAUC" || otherKind == "AAUC" {
 		c = &a.Attacked
@@ -164,7 +164,7 @@ func (e estimate) at(value, deviation float64, sets ...[]float64) estimate {
 }
 
 // rowsOf are those of some rows that there are.
-func (f *Foreign) rowsOf(a *experiment.Areas, names ...string) (there []string) {
+func (f *Foreign) rowsOf(a *store.Areas, names ...string) (there []string) {
 	for _, n := range names {
 		if f.seeds(a, n) != nil {
 			there = append(there, n)
@@ -174,7 +174,7 @@ func (f *Foreign) rowsOf(a *experiment.Areas, names ...string) (there []string) 
 }
 
 // quantiles are the rows by their Q, from 0 on, for which OE stands where GOOD 0 is not there.
-func (f *Foreign) quantiles(a *experiment.Areas) []string {
+func (f *Foreign) quantiles(a *store.Areas) []string {
 	names := f.rowsOf(a, "good0", "good40", "good80", "good100")
 	if !slices.Contains(names, "good0") {
 		names = append(f.rowsOf(a, "oe"), names...)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
@@ -24,14 +24,14 @@ type Study struct {
 	Published lines.Models // of networks of others, measured on the same images, from published.jsonl
 	Tier      string
 	planned   []string // names of all models
-	failed    []experiment.Failure
+	failed    []store.Failure
 }
 
 // OpenStudy reads the folder of an experiment: its manifest and results/*.record.jsonl. A folder
 // that is not there is an empty study.
 func OpenStudy(folder string) *Study {
 	s := &Study{}
-	m, err := experiment.ReadManifest(folder)
+	m, err := store.ReadManifest(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -22,7 +23,7 @@ func world(t *testing.T, opposite bool, keep func(name string) bool) *Study {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(4, 7))
-	var names []experiment.Model
+	var names []recipe.Model
 	sign := func(is bool) float64 {
 		if is != opposite {
 			return 1
@@ -34,7 +35,7 @@ func world(t *testing.T, opposite bool, keep func(name string) bool) *Study {
 			for _, way := range []string{"dense", "ft-0.5-global", "ft-0.8-global", "ft-0.95-global", "gmp-0.5-global", "gmp-0.8-global", "gmp-0.95-global", "lrr-0.5-global", "lrr-0.8-global", "lrr-0.95-global",
 				"lth-0.5-global", "lth-0.8-global", "lth-0.95-global", "edgepopup-0.5-global", "edgepopup-0.8-global", "edgepopup-0.95-global", "biprop-0.5-global", "biprop-0.8-global", "biprop-0.95-global"} {
 				name := fmt.Sprintf("C/%s/%s/%s@1", net, aug, way)
-				names = append(names, experiment.Model{Name: name})
+				names = append(names, recipe.Model{Name: name})
 				method, rest, _ := strings.Cut(way, "-")
 				sparsity, _, _ := strings.Cut(rest, "-")
 				u := 0.6 + 0.1*float64(k) + 0.3*rng.NormFloat64()
@@ -71,7 +72,7 @@ func world(t *testing.T, opposite bool, keep func(name string) bool) *Study {
 			}
 		}
 	}
-	text, err := json.Marshal(experiment.Manifest{Format: 1, Tier: experiment.Tier{Name: "cpu"}, Models: names})
+	text, err := json.Marshal(store.Manifest{Format: 1, Tier: recipe.Tier{Name: "cpu"}, Models: names})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +164,7 @@ func TestNetworksThatCannotBeMade(t *testing.T) {
 	if !strings.HasPrefix(s.State(), "PARTIAL: 170 of 171") {
 		t.Error(s.State())
 	}
-	s.failed = []experiment.Failure{{Model: "C/conv8/clean/biprop-0.95-global@1"}}
+	s.failed = []store.Failure{{Model: "C/conv8/clean/biprop-0.95-global@1"}}
 	if want := "complete: 170 of 171 networks, tier cpu; pruning leaves nothing of a layer of the other 1"; s.State() != want {
 		t.Errorf("state %q, want %q", s.State(), want)
 	}

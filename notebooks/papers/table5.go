@@ -6,7 +6,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/notebooks/lesson"
 	"github.com/certspec/certspec/rs"
@@ -29,7 +29,7 @@ func Table5(ours ...lesson.Scored) *nb.Tabular {
 		}
 		t.Add(row...)
 	}
-	library := nb.Must(experiment.Open())
+	library := nb.Must(recipe.Open())
 	table := nb.Must(library.Table("D/table5"))
 	for _, r := range table.Rows {
 		title := nb.Must(library.Recipe(r.Recipe)).Title

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/plan"
+	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/nearest"
 )
 
@@ -27,7 +28,7 @@ type listOptions struct {
 	json   *bool
 }
 
-var kinds = []string{experiment.Tables, experiment.Tiers, experiment.Recipes}
+var kinds = []string{recipe.Tables, recipe.Tiers, recipe.Recipes}
 
 func listCommand() *cobra.Command {
 	var o listOptions
@@ -42,7 +43,7 @@ filled in, as JSON.`,
 			"  certspec experiment list sun2021/c10/fm-hcr --tier cpu",
 		ValidArgs: kinds,
 	}
-	for _, p := range experiment.Papers() {
+	for _, p := range recipe.Papers() {
 		cmd.ValidArgs = append(cmd.ValidArgs, p.Key)
 	}
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -61,11 +62,11 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	asked, of := kinds, ""
 	if len(args) == 1 {
-		switch isPaper := func(p experiment.Paper) bool { return p.Key == args[0] }; {
+		switch isPaper := func(p recipe.Paper) bool { return p.Key == args[0] }; {
 		case slices.Contains(kinds, args[0]):
 			asked = args
-		case slices.ContainsFunc(experiment.Papers(), isPaper):
-			asked, of = []string{experiment.Tables, experiment.Recipes}, args[0]+"/"
+		case slices.ContainsFunc(recipe.Papers(), isPaper):
+			asked, of = []string{recipe.Tables, recipe.Recipes}, args[0]+"/"
 		default:
 			return o.show(cmd, args[0])
 		}
@@ -84,8 +85,8 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 			if err != nil {
 				return err
 			}
-			if name = experiment.Spelled(name); kind == experiment.Tiers {
-				name = experiment.SpelledTier(name)
+			if name = recipe.Spelled(name); kind == recipe.Tiers {
+				name = recipe.SpelledTier(name)
 			}
 			if strings.HasPrefix(name, of) {
 				all = append(all, listed{kind, name, title})
@@ -104,10 +105,10 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 // papers prints a line for each paper, and the tables of none.
 func papers(cmd *cobra.Command, all []listed) error {
 	known := []listed{}
-	for _, p := range experiment.Papers() {
+	for _, p := range recipe.Papers() {
 		tables := 0
 		for _, one := range all {
-			if one.Kind == experiment.Tables && strings.HasPrefix(one.Name, p.Key+"/") {
+			if one.Kind == recipe.Tables && strings.HasPrefix(one.Name, p.Key+"/") {
 				tables++
 			}
 		}
@@ -115,8 +116,8 @@ func papers(cmd *cobra.Command, all []listed) error {
 	}
 	for _, one := range all {
 		key, _, _ := strings.Cut(one.Name, "/")
-		of := func(p experiment.Paper) bool { return p.Key == key }
-		if one.Kind != experiment.Recipes && !slices.ContainsFunc(experiment.Papers(), of) {
+		of := func(p recipe.Paper) bool { return p.Key == key }
+		if one.Kind != recipe.Recipes && !slices.ContainsFunc(recipe.Papers(), of) {
 			known = append(known, one)
 		}
 	}
@@ -143,8 +144,8 @@ func print(cmd *cobra.Command, all []listed) error {
 	return w.Flush()
 }
 
-func openLibrary(files []string) (*experiment.Library, error) {
-	l, err := experiment.Open()
+func openLibrary(files []string) (*recipe.Library, error) {
+	l, err := recipe.Open()
 	for _, file := range files {
 		if err == nil {
 			_, err = l.Add(file)
@@ -153,12 +154,12 @@ func openLibrary(files []string) (*experiment.Library, error) {
 	return l, cli.ExperimentUsage(err)
 }
 
-func titleOf(l *experiment.Library, kind, name string) (string, error) {
+func titleOf(l *recipe.Library, kind, name string) (string, error) {
 	switch kind {
-	case experiment.Tables:
+	case recipe.Tables:
 		t, err := l.Table(name)
 		return t.Title, err
-	case experiment.Tiers:
+	case recipe.Tiers:
 		t, err := l.Tier(name)
 		return t.Title, err
 	}
@@ -173,7 +174,7 @@ func (o *listOptions) show(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		s, _, err := experiment.Options{Tier: o.tier, Add: o.files, Places: at}.Setup()
+		s, _, err := plan.Options{Tier: o.tier, Add: o.files, Places: at}.Setup()
 		if err != nil {
 			return cli.ExperimentUsage(err)
 		}

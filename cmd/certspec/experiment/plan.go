@@ -4,12 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/plan"
 )
 
 // planOptions are what the flags of "experiment plan" ask.
 type planOptions struct {
-	experiment.Options
+	plan.Options
 	places         places
 	pilot, against string
 	table          cli.TableOptions
@@ -57,7 +57,7 @@ func (o *planOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if o.Places, err = o.places.read(); err != nil {
 		return err
 	}
-	plan, err := experiment.Power(cmd.Context(), o.Options, o.pilot, o.against)
+	plan, err := plan.Power(cmd.Context(), o.Options, o.pilot, o.against)
 	if err != nil {
 		return cli.ExperimentUsage(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/internal/experiment/experimentplot"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/spectral"
 )
@@ -137,13 +137,13 @@ func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
 func (o *plotOptions) picture(ctx context.Context, folder, name string) (*picture, error) {
 	switch title := cmp.Or(name, folder); o.figure {
 	case correlations:
-		of, err := experiment.RankCorrelations(ctx, folder, name, o.bootstrap)
+		of, err := results.RankCorrelations(ctx, folder, name, o.bootstrap)
 		if err != nil {
 			return nil, err
 		}
 		return correlationPicture(title, of)
 	case groups:
-		of, err := experiment.ByGroup(ctx, folder, name, o.severity, o.bootstrap)
+		of, err := results.ByGroup(ctx, folder, name, o.severity, o.bootstrap)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func (o *plotOptions) picture(ctx context.Context, folder, name string) (*pictur
 	}
 	none := o.bootstrap
 	none.Resamples = 100 // of intervals that are not shown
-	filled, err := experiment.Fill(ctx, folder, name, none)
+	filled, err := results.Fill(ctx, folder, name, none)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (o *plotOptions) picture(ctx context.Context, folder, name string) (*pictur
 	return changePicture(filled, o.figure == bestChanges)
 }
 
-func correlationPicture(title string, of []experiment.RankCorrelation) (*picture, error) {
+func correlationPicture(title string, of []results.RankCorrelation) (*picture, error) {
 	grid, err := experimentplot.Correlations(title, of)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func correlationPicture(title string, of []experiment.RankCorrelation) (*picture
 	return p, nil
 }
 
-func groupPicture(title string, of []experiment.GroupRadius) *picture {
+func groupPicture(title string, of []results.GroupRadius) *picture {
 	grid := experimentplot.ByGroup(title, of)
 	p := &picture{paint: grid.Paint, caption: "average certified radius clean and by frequency group of corruptions, " +
 		title, numbers: of,
@@ -191,7 +191,7 @@ func groupPicture(title string, of []experiment.GroupRadius) *picture {
 	return p
 }
 
-func mapPicture(filled *experiment.Filled) (*picture, error) {
+func mapPicture(filled *results.Filled) (*picture, error) {
 	maps, err := experimentplot.HeatMaps(filled)
 	if err != nil {
 		return nil, err
@@ -217,12 +217,12 @@ func mapPicture(filled *experiment.Filled) (*picture, error) {
 	return p, nil
 }
 
-func changePicture(filled *experiment.Filled, best bool) (*picture, error) {
+func changePicture(filled *results.Filled, best bool) (*picture, error) {
 	grid, err := experimentplot.Changes(filled, best)
 	if err != nil {
 		return nil, err
 	}
-	var of []experiment.Change
+	var of []results.Change
 	p := &picture{paint: grid.Paint,
 		caption: "changes of certified accuracy and of the largest calibration error by further training, by radius",
 		columns: []any{"model", "began with", "radius", "certified accuracy", "CCE", "ACCE", "CBS"}}

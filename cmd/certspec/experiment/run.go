@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/plan"
+	"github.com/certspec/certspec/internal/experiment/run"
 )
 
 // runOptions are what the flags of "experiment run" ask.
 type runOptions struct {
-	experiment.Options
+	plan.Options
 	places places
 	shard  string
 	dry    bool
@@ -79,7 +80,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	o.Program, o.Command = cli.Version(), cli.CommandLine(os.Args[1:])
 	o.Progress = cli.Progress()
-	e, err := experiment.Plan(o.Options)
+	e, err := plan.Plan(o.Options)
 	if err != nil {
 		return cli.ExperimentUsage(err)
 	}
@@ -94,11 +95,11 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) (err error) {
 		return estimated(cmd, estimate, *o.json)
 	}
 	cli.Say("%v", estimate)
-	if err := experiment.RunJobs(cmd.Context(), e); err != nil {
+	if err := run.Jobs(cmd.Context(), e); err != nil {
 		return cli.ExperimentUsage(err)
 	}
 	if *o.json {
-		_, status, err := experiment.Status(o.Folder)
+		_, status, err := plan.Status(o.Folder)
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func part(text string) (i, n int, err error) {
 	return i, n, nil
 }
 
-func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
+func estimated(cmd *cobra.Command, e plan.Estimate, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	if asJSON {
 		return cli.PrintJSON(out, e)
@@ -134,7 +135,7 @@ func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
 
 // left prints what is done and what is left in a folder.
 func left(cmd *cobra.Command, folder string, asJSON bool) error {
-	m, tables, err := experiment.Status(folder)
+	m, tables, err := plan.Status(folder)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 )
@@ -60,7 +61,7 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		name = args[1]
 	}
-	filled, err := experiment.Fill(cmd.Context(), args[0], name, o.bootstrap)
+	filled, err := results.Fill(cmd.Context(), args[0], name, o.bootstrap)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -79,8 +80,8 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 // publishedBeside are the figures that the built-in table of a name has.
-func publishedBeside(filled *experiment.Filled) (*table.Table, error) {
-	library, err := experiment.Open()
+func publishedBeside(filled *results.Filled) (*table.Table, error) {
+	library, err := recipe.Open()
 	if err != nil {
 		return nil, err
 	}

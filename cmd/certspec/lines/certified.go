@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/lines/certified"
 )
@@ -79,7 +79,7 @@ func (c *certificates) load() (models []certified.Model, o certified.Options, er
 		models, err = certified.ReadLedgers(c.ledgers...)
 	default:
 		for _, folder := range c.experiments {
-			found, err := experiment.Certified(folder)
+			found, err := results.Certified(folder)
 			if err != nil {
 				return nil, o, err
 			}

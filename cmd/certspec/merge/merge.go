@@ -9,7 +9,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -84,7 +84,7 @@ func (o *options) join(cmd *cobra.Command, parts []string) (printed any, text st
 		return nil, "", cli.Usagef("--partial with %s, which is no ledger: expected all parts", parts[0])
 	}
 	if folders {
-		added, err := experiment.Merge(cmd.Context(), o.out, parts)
+		added, err := results.Merge(cmd.Context(), o.out, parts)
 		return map[string]int{"folders": len(parts), "files": added},
 			fmt.Sprintf("%d files of %d folders in %s", added, len(parts), o.out), err
 	}

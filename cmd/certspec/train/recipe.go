@@ -10,12 +10,13 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/plan"
+	"github.com/certspec/certspec/internal/experiment/run"
 )
 
 // recipeOptions name a recipe.
 type recipeOptions struct {
-	experiment.Options
+	plan.Options
 	name, soft string
 }
 
@@ -68,6 +69,6 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 			}
 		}
 	}
-	card, err := experiment.TrainRecipe(cmd.Context(), o.name, seed, out, o.Options)
+	card, err := run.TrainRecipe(cmd.Context(), o.name, seed, out, o.Options)
 	return card, cli.ExperimentUsage(err)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/figure"
 )
 
@@ -21,7 +21,7 @@ const columns = 3
 // right is better.
 //
 // Errors: no change to draw.
-func Changes(f *experiment.Filled, best bool) (figure.Grid, error) {
+func Changes(f *results.Filled, best bool) (figure.Grid, error) {
 	out := figure.Grid{Title: f.Title + ": changes by further training", Columns: columns}
 	for _, c := range f.Changes() {
 		if best && !c.OfBest {
@@ -45,7 +45,7 @@ func Changes(f *experiment.Filled, best bool) (figure.Grid, error) {
 // their intervals.
 //
 // Errors: no correlation to draw.
-func Correlations(title string, of []experiment.RankCorrelation) (figure.Grid, error) {
+func Correlations(title string, of []results.RankCorrelation) (figure.Grid, error) {
 	p := figure.Panel{Title: title, X: "radius", Y: "Spearman's rank correlation"}
 	for _, c := range of {
 		if c.A == "ACCE" || c.B == "ACCE" {
@@ -66,7 +66,7 @@ func Correlations(title string, of []experiment.RankCorrelation) (figure.Grid, e
 
 // ByGroup draws the average certified radius of each line, clean and by frequency group (Sun et al.
 // 2021, the chart of figure 4).
-func ByGroup(title string, of []experiment.GroupRadius) figure.Grid {
+func ByGroup(title string, of []results.GroupRadius) figure.Grid {
 	p := figure.Panel{Title: title, Y: "average certified radius"}
 	for _, r := range of {
 		p.X = "corruptions of frequency, at severity " + strconv.Itoa(r.Severity)
@@ -82,7 +82,7 @@ func ByGroup(title string, of []experiment.GroupRadius) figure.Grid {
 // largest value (figures 3 and 5).
 //
 // Errors: no map to draw.
-func HeatMaps(f *experiment.Filled) (figure.HeatMaps, error) {
+func HeatMaps(f *results.Filled) (figure.HeatMaps, error) {
 	out := figure.HeatMaps{Columns: 4}
 	for _, l := range f.Lines {
 		if m := l.HeatMap(); m != nil {

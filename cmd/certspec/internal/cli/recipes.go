@@ -3,14 +3,15 @@ package cli
 import (
 	"errors"
 
-	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/experiment/plan"
+	"github.com/certspec/certspec/internal/experiment/recipe"
 )
 
 // ExperimentUsage is Usage, also for a wrong name, file or recipe of an experiment.
 func ExperimentUsage(err error) error {
-	var unknown *experiment.UnknownError
-	var file *experiment.FileError
-	var start *experiment.StartError
+	var unknown *recipe.UnknownError
+	var file *recipe.FileError
+	var start *plan.StartError
 	if errors.As(err, &unknown) || errors.As(err, &file) || errors.As(err, &start) {
 		return UsageError{err}
 	}
@@ -20,7 +21,7 @@ func ExperimentUsage(err error) error {
 // Tier adds --tier.
 func (f *Flags) Tier(p *string, usage string) {
 	f.Named(p, "tier", "", usage+": fast (a test), cpu (two cores), small, medium or paper (as in the papers); "+
-		"see certspec experiment list tiers", func() []string { return names(experiment.Tiers) })
+		"see certspec experiment list tiers", func() []string { return names(recipe.Tiers) })
 }
 
 // Add adds --add, for files of recipes, tables and rows.
@@ -31,12 +32,12 @@ func (f *Flags) Add(p *[]string) {
 
 // Recipe adds --recipe.
 func (f *Flags) Recipe(p *string, usage string) {
-	f.Named(p, "recipe", "", usage, func() []string { return names(experiment.Recipes) })
+	f.Named(p, "recipe", "", usage, func() []string { return names(recipe.Recipes) })
 }
 
 // names are those that are built in.
 func names(kind string) []string {
-	l, err := experiment.Open()
+	l, err := recipe.Open()
 	if err != nil {
 		return nil
 	}

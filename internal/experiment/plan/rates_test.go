@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/experiment/store"
+)
+
+// The networks of an estimate are timed once on a machine: the next plan takes what the cache has, while it is young.
+func TestRatesAreRemembered(t *testing.T) {
+	t.Setenv(cache.Variable, t.TempDir())
+	file := filepath.Join(t.TempDir(), "many.yaml")
+	text := `recipes:
+  many/base: {from: sun2021/c10/g, abstract: true, epochs: 1, seeds: [1]}
+  many/m-$weight: {from: many/base, title: $weight, method: jsd, views: augmix, options: {views: 3, weight: $weight}, each: {weight: [` +
+		strings.Trim(strings.Repeat("%d,", 300), ",") + `]}}
+tables:
+  many/table: {title: Many, rows: ["many/*"], measure: {clean: true}}
+`
+	weights := make([]any, 300)
+	for i := range weights {
+		weights[i] = i + 1
+	}
+	if err := os.WriteFile(file, fmt.Appendf(nil, text, weights...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	estimate := func() Estimate {
+		e, err := Plan(Options{Folder: t.TempDir(), Table: "many/table", Tier: "fast", Add: []string{file}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.Estimate(t.Context(), false)
+		if err != nil || len(got.Rates) != 1 || got.Jobs != 600 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got
+	}
+	first := estimate()
+	if again := estimate(); again.Rates[0] != first.Rates[0] { // two timings never agree to the last digit
+		t.Errorf("%+v, then %+v", first.Rates, again.Rates)
+	}
+	files, _ := filepath.Glob(filepath.Join(os.Getenv(cache.Variable), "rates", "*"))
+	if len(files) != 1 {
+		t.Fatal(files)
+	}
+	var recent []recentRate
+	if _, err := store.ReadJSON(files[0], &recent); err != nil || len(recent) != 1 {
+		t.Fatalf("%+v, %v", recent, err)
+	}
+	recent[0].Training, recent[0].At = 12345, time.Now().Add(-rateHolds-time.Minute)
+	if err := store.WriteJSON(files[0], recent); err != nil {
+		t.Fatal(err)
+	}
+	if late := estimate(); late.Rates[0].Training == 12345 {
+		t.Error("an old rate was taken")
+	}
+}

@@ -1,0 +1,340 @@
+package recipe
+
+import (
+	"cmp"
+	"fmt"
+	"hash/crc32"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/rs/heatmap"
+	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Agreement is how often a model answers as the one that the table compares with does, on
+// clean images without noise: the predictions of both, image by image, in
+// results/MODEL.predictions.csv. A job needs both models.
+type Agreement bool
+
+// ConfidenceAttacks is the calibration of networks under attacks on their confidences:
+// results/MODEL.attacks.json, and the confidences behind it, image by image, in
+// results/MODEL.attacks.csv. It needs the network itself: finished rows have none.
+type ConfidenceAttacks struct {
+	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // L∞ budget, 1 = full range
+	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
+}
+
+// ConfidenceAttackSteps of an attack on confidences; see attack.ACE.
+const ConfidenceAttackSteps = 100
+
+// BinCount are those of AdaECE; 15 where a table does not say how many.
+func (m *ConfidenceAttacks) BinCount() int { return cmp.Or(m.Bins, 15) }
+
+// Calibration is the largest calibration error and Brier score that the certified
+// confidences allow: a ledger with scores in calibration/, results/MODEL.calibration.json, and the
+// intervals behind it, image by image, in results/MODEL.calibration.csv.
+type Calibration struct {
+	Radii []float64 `yaml:"radii" json:"radii"`
+	// Within: of each group, the smallest errors of its models whose accuracy is at most this much
+	// below the best of all (certified-calibration tables 2 and 6 to 10); 0: all models, row by
+	// row.
+	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
+}
+
+const CalibrationBins = 15 // M of Emde et al. 2025
+
+// shifts name corruptions and severities of a measure.
+type shifts struct {
+	// names, families or groups, as fog or C
+	Corrupt    []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"`
+	Severities []int    `yaml:"severities,omitempty" json:"severities,omitempty"` // default those of the tier
+}
+
+// Cells are the clean set and the corruptions at the strengths of a tier.
+func (s shifts) Cells(t Tier) ([]sweep.Cell, error) {
+	var names []string
+	for _, word := range s.Corrupt {
+		if _, err := corrupt.Find(word); err == nil {
+			names = append(names, word)
+			continue
+		}
+		of, err := corrupt.Names([]string{word})
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		names = append(names, of...)
+	}
+	severities := s.Severities
+	if severities == nil {
+		severities = t.Corrupted.Severities
+	}
+	if len(names) == 0 {
+		severities = nil
+	}
+	cells, err := sweep.Cells(names, corrupt.Setting{}, severities)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	return append([]sweep.Cell{{}}, cells...), nil
+}
+
+// Evaluation is the plain accuracy of a model, without noise, on clean images and under
+// corruptions, in results/MODEL.evaluate.json, with the predictions in
+// predictions/CORRUPTION/SEVERITY/MODEL.npy.
+type Evaluation struct {
+	shifts `yaml:",inline"`
+}
+
+// HeatMap is the average certified radius of images disturbed at one frequency, at each of a
+// grid (Sun et al. 2021, figures 3 and 5): a ledger for each frequency in ledgers/MODEL/heatmap/,
+// and of all of them results/MODEL.heatmap.json. The tier says which images and frequencies.
+type HeatMap struct {
+	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // ℓ₂ norm of a disturbance, for each channel
+
+	heatmapSettings `yaml:",inline"`
+}
+
+// at takes from the tier what the table leaves open.
+func (m *HeatMap) at(s *Setup) (Measure, error) {
+	placed := *m
+	placed.Images = cmp.Or(m.Images, s.Tier.Heatmap.Images, s.Tier.Clean)
+	if len(m.Frequencies) == 0 {
+		placed.Frequencies = s.Tier.Heatmap.Frequencies
+	}
+	return &placed, nil
+}
+
+// HeatMapKey is the key of the measure, and the kind of its jobs.
+const HeatMapKey = "heatmap"
+
+// Options are those of its run.
+func (m *HeatMap) Options(t Tier, model *Model) heatmap.Options {
+	o := heatmap.Options{Run: t.Certify.Options(model.Noise()),
+		Frequencies: heatmap.Both(m.Frequencies...)}
+	if len(o.Frequencies) == 0 {
+		o.Frequencies = spectral.Window(15)
+	}
+	o.Probe.Epsilon = m.Epsilon
+	return o
+}
+
+// Radius is the certified radius of clean and corrupted images: a ledger for each cell, and of all of them
+// results/MODEL.csv.
+type Radius struct {
+	Clean  bool     `yaml:"clean,omitempty" json:"clean,omitempty"`   // measured with sweeps, too
+	Sweeps []string `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
+	// a column for each corruption, not only for the groups
+	Detail bool `yaml:"detail,omitempty" json:"detail,omitempty"`
+}
+
+// AdaptedTo is the selection of images that a network adapts to: drawn at random for each cell,
+// without their labels (Sun et al. 2021, appendix G); class-balanced in a folder that was begun so.
+func (m *Model) AdaptedTo(c sweep.Cell) string {
+	o := m.Adaptation()
+	if m.Adapt.Sample != randomSample {
+		return fmt.Sprintf("count=%d", o.Images)
+	}
+	return fmt.Sprintf("random=%d:%d", o.Images, crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s", o.Seed, c)))
+}
+
+// adaptImages is how many images a network adapts to (Sun et al. 2021, appendix G).
+const adaptImages = 500
+
+// Record is the numbers of a model that may predict its accuracy under shift: accuracies,
+// Jacobian norm, and HFF and CD along paths; see evaluate.Record. Each model is a line of
+// results/MODEL.record.jsonl, and of records.jsonl in the folder, which "certspec lines" reads.
+type Record struct {
+	// names, families or groups; at the severities of the tier
+	Corrupt []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"`
+	// Accuracy on the test parts of further kinds of data, too: field to kind. Where --data
+	// KIND-groups names a file, their labels are groups of the model's classes
+	// (evaluate.ReadGroups), else by --data DATA-classes, DATA the models' kind, they are judged
+	// among their own classes alone (evaluate.ReadFolders).
+	Sets   map[string]string    `yaml:"sets,omitempty" json:"sets,omitempty"`
+	Placed map[string]RecordSet `yaml:"-" json:"placed,omitempty"` // the same as names of sets
+}
+
+// RecordSet is a further set with the file that tells its classes.
+type RecordSet struct {
+	Images string `json:"images"`
+	Groups string `json:"groups,omitempty"`
+}
+
+// Kinds of places that are files of classes.
+const (
+	groupsSuffix  = "-groups"
+	ClassesSuffix = "-classes"
+)
+
+// at fills in the names of the sets.
+func (r *Record) at(s *Setup) (Measure, error) {
+	if len(r.Sets) == 0 {
+		return r, nil
+	}
+	placed := *r
+	placed.Placed = map[string]RecordSet{}
+	for field, kind := range r.Sets {
+		if s.Library.data[kind].Title == "" || s.Places[kind] == "" && strings.HasPrefix(s.Library.data[kind].At,
+			"folder:") {
+			continue // of users who do not have it: left out of the records
+		}
+		_, test, err := s.Sets(kind)
+		if err != nil {
+			return nil, err
+		}
+		placed.Placed[field] = RecordSet{Images: Select(test, s.Tier.Images["record"]),
+			Groups: s.Places[kind+groupsSuffix]}
+	}
+	return &placed, nil
+}
+
+// recordSettings say how much a tier measures of a record; zero values are as published.
+type recordSettings struct {
+	Pairs          int `yaml:"pairs,omitempty" json:"pairs,omitempty"`
+	PixelPairs     int `yaml:"pixel_pairs,omitempty" json:"pixel_pairs,omitempty"`
+	JacobianImages int `yaml:"jacobian_images,omitempty" json:"jacobian_images,omitempty"`
+}
+
+// Cells are the corruptions of the record at the strengths of a tier.
+func (r *Record) Cells(t Tier) ([]sweep.Cell, error) {
+	if len(r.Corrupt) == 0 {
+		return nil, nil
+	}
+	cells, err := shifts{Corrupt: r.Corrupt}.Cells(t)
+	if err != nil {
+		return nil, err
+	}
+	return cells[1:], nil // the set as it is, is measured anyway
+}
+
+// Labels tell groups of models apart, by RobustNets' names of the groups.
+func (m Model) Labels() map[string]string {
+	l := map[string]string{"group": m.Group, "seed": fmt.Sprint(m.Seed)}
+	name, _, _ := strings.Cut(m.Network, "-")
+	if known, ok := map[string]string{"conv8": "Conv8", "resnet18": "ResNet18", "vgg16": "VGG16"}[name]; ok {
+		name = known
+	}
+	l["architecture"], l["augmentation"] = name, "clean"
+	if m.Views != "" {
+		l["augmentation"], _, _ = strings.Cut(m.Views, "(")
+	}
+	l["method"], l["layout"], l["sparsity"] = "dense", "globally", "0.0"
+	if m.Prune != "" && m.Sparsity != nil {
+		l["method"], l["sparsity"] = m.Prune, fmt.Sprint(*m.Sparsity)
+		if known, ok := map[string]string{"ft": "FT", "gmp": "GMP"}[m.Prune]; ok {
+			l["method"] = known
+		}
+		if layerwise, _ := m.PruneOptions["layerwise"].(bool); layerwise {
+			l["layout"] = "layerwise"
+		}
+	}
+	return l
+}
+
+// ImageNetCBar is the family of ImageNet-C-bar (Mintun et al. 2021, arXiv 2102.11273), other
+// corruptions than those of CIFAR-10-C-bar. They are read from the published pictures, not made, as
+// are those of ImageNet-C, whose strengths are others than CIFAR's: what a network is certified on
+// is then what the papers certified on.
+const ImageNetCBar = "ImageNet-C-bar"
+
+var imagenetBarNames = []string{"blue_noise_sample", "brownish_noise", "caustic_refraction", "checkerboard_cutout",
+	"cocentric_sine_waves",
+	"inverse_sparkles", "perlin_noise", "plasma_noise", "single_frequency_greyscale", "sparkles"}
+
+// FamilyNames are the corruptions of a family of a measure's sweeps.
+func FamilyNames(word string) ([]string, error) {
+	if word == ImageNetCBar {
+		return imagenetBarNames, nil
+	}
+	return corrupt.Names([]string{word})
+}
+
+// familyCells are the cells of some corruptions of a family.
+func familyCells(word string, names []string) ([]sweep.Cell, error) {
+	if word != ImageNetCBar {
+		return sweep.Cells(names, corrupt.Setting{}, nil)
+	}
+	var cells []sweep.Cell
+	for _, name := range names {
+		for severity := 1; severity <= GreatestSeverity; severity++ {
+			cells = append(cells, sweep.Cell{Corruption: name, Severity: severity, Setting: corrupt.Setting{Name: name,
+				Severity: severity}})
+		}
+	}
+	return cells, nil
+}
+
+// ImageNet is the kind of data whose corrupted images are pictures in folders
+// FOLDER/CORRUPTION/SEVERITY/CLASS, of 224×224 pixels.
+const ImageNet = "imagenet"
+
+// ImageNetCell names the pictures of a cell of the published files.
+func ImageNetCell(folder string, c sweep.Cell) string {
+	return fmt.Sprintf("folder:%s[crop=224,channels=rgb]", filepath.Join(folder, c.Corruption, fmt.Sprint(c.Severity)))
+}
+
+// Cells are the corruptions of a measure at the strengths of the tier, the clean set first where anything is certified.
+func (t Tier) Cells(m Radius) ([]sweep.Cell, error) {
+	var cells []sweep.Cell
+	if m.Clean || len(m.Sweeps) > 0 {
+		cells = append(cells, sweep.Cell{})
+	}
+	for _, name := range t.Corrupted.Corruptions {
+		if _, err := corrupt.Find(name); err != nil {
+			return nil, fmt.Errorf("experiment: tier %s: %w", t.Name, err)
+		}
+	}
+	for _, word := range m.Sweeps {
+		names, err := FamilyNames(word)
+		few := t.Corrupted.Corruptions
+		if err != nil || word == string(corrupt.F) {
+			few = nil
+		}
+		if err != nil {
+			if _, unknown := corrupt.Find(word); unknown != nil {
+				return nil, fmt.Errorf("experiment: sweep %q: %w", word, unknown)
+			}
+			names = []string{word}
+		}
+		all, err := familyCells(word, names)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: sweep %q: %w", word, err)
+		}
+		for _, c := range all {
+			if t.has(c) && among(few, c.Setting.Name) && !slices.ContainsFunc(cells,
+				func(o sweep.Cell) bool { return o.String() == c.String() }) {
+				cells = append(cells, c)
+			}
+		}
+	}
+	return cells, nil
+}
+
+func (t Tier) has(c sweep.Cell) bool {
+	s := c.Setting
+	if s.Norm > 0 {
+		f := t.Fourier
+		return among(f.Centres, s.Centre) && among(f.Decays, s.Decay) && among(f.Norms, s.Norm)
+	}
+	return among(t.Corrupted.Severities, s.Severity)
+}
+
+// among reports whether a list, of all values where it is empty, has a value.
+func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
+
+// CIFAROf says whose classes a kind of data has: "cifar10" of cifar10 and cifar10-…, "cifar100" likewise; "" of others.
+func CIFAROf(kind string) string {
+	if name, _, _ := strings.Cut(kind, "-"); name == "cifar10" || name == "cifar100" {
+		return name
+	}
+	return ""
+}
+
+// OfficialSuffix makes the kind of the files of corrupted images that others published, as in
+// cifar10-c. There are none of CIFAR-F.
+const OfficialSuffix = "-c"
+
+const GreatestSeverity = 5 // of corruptions

@@ -1,0 +1,198 @@
+package recipe
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// Table says which models stand side by side, and what is measured of them.
+type Table struct {
+	Name    string   `yaml:"-" json:"name"`
+	Title   string   `yaml:"title" json:"title"`
+	Source  string   `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
+	Rows    []Row    `yaml:"rows" json:"rows"`
+	Measure Measures `yaml:"measure" json:"measure"`
+	// Published values, by title (of calibration errors by group, of foreign images by recipe) and
+	// figure, as in Gaussian: {clean: 0.461}.
+	Published Published `yaml:"published,omitempty" json:"-"`
+
+	// title of the row that intervals of differences refer to; default the first
+	Compare string `yaml:"compare,omitempty" json:"compare,omitempty"`
+}
+
+// Row is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
+type Row struct {
+	Recipe string `yaml:"recipe,omitempty" json:"recipe,omitempty"`
+	// default the recipe's; at most the tier's number
+	Seeds []uint64 `yaml:"seeds,omitempty" json:"seeds,omitempty"`
+	Model string   `yaml:"model,omitempty" json:"model,omitempty"` // path, in a file of rows relative to it
+	// path of certified radii that are there: a closed ledger, of clean images, or a CSV as in
+	// results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as
+	// Model
+	Results string `yaml:"results,omitempty" json:"results,omitempty"`
+	// how images enter an ONNX file: the fields of onnx.Card
+	ONNX map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`
+	// of Model; default that of the first row with a recipe
+	Data string `yaml:"data,omitempty" json:"data,omitempty"`
+	// of Model; default that of the first row with a recipe
+	Sigma float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
+	Title string  `yaml:"title,omitempty" json:"title,omitempty"` // default the recipe's
+}
+
+// UnmarshalYAML takes the name of a recipe alone, too.
+func (r *Row) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		r.Recipe = n.Value
+		return nil
+	}
+	type plain Row
+	return n.Decode((*plain)(r))
+}
+
+// said is how many of recipe, model and results there are.
+func (r Row) said() (n int) {
+	for _, s := range []string{r.Recipe, r.Model, r.Results} {
+		if s != "" {
+			n++
+		}
+	}
+	return n
+}
+
+func (r Row) check() error {
+	switch {
+	case r.said() != 1:
+		return fmt.Errorf("a row has a recipe, a model or results, one of them")
+	case r.Recipe != "" && (r.ONNX != nil || r.Data != "" || r.Sigma != 0):
+		return fmt.Errorf("row %s: onnx, data and sigma are for a model; a recipe says them itself", r.Recipe)
+	case len(slices.Compact(slices.Sorted(slices.Values(r.Seeds)))) < len(r.Seeds):
+		return fmt.Errorf("row %s: seeds %v; expected each once, as one network would count as two", r.Recipe, r.Seeds)
+	case r.Recipe == "" && len(r.Seeds) > 0:
+		return fmt.Errorf("row %s: seeds are for a recipe", r.Title)
+	case r.Recipe == "" && r.Title == "":
+		return fmt.Errorf("row of %s has no title", r.Model+r.Results)
+	case r.Results != "" && (r.ONNX != nil || r.Sigma != 0):
+		return fmt.Errorf("row %s: onnx and sigma are for a model; results have been made", r.Title)
+	case !(r.Sigma >= 0):
+		return fmt.Errorf("row %s: sigma is %v; expected more than 0", r.Title, r.Sigma)
+	}
+	return nil
+}
+
+// Published are figures in print, by row and figure. A row goes by its title or its group, or by
+// its recipe where titles repeat.
+type Published map[string]map[string]float64
+
+// UnmarshalYAML takes, beside figures, what is told of a set of foreign images as a list: its mean
+// confidence and bound, or its AUC, AAUC and GAUC, ~ where one is not known.
+func (p *Published) UnmarshalYAML(n *yaml.Node) error {
+	var rows map[string]map[string]yaml.Node
+	if err := n.Decode(&rows); err != nil {
+		return err
+	}
+	*p = Published{}
+	for row, figures := range rows {
+		(*p)[row] = map[string]float64{}
+		for name, node := range figures {
+			if node.Kind == yaml.ScalarNode {
+				var v float64
+				if err := node.Decode(&v); err != nil {
+					return err
+				}
+				(*p)[row][name] = v
+				continue
+			}
+			var list []*float64
+			if err := node.Decode(&list); err != nil {
+				return err
+			}
+			names, ok := map[int][]string{2: {"confidence", "bound"}, 3: {"AUC", "AAUC", "GAUC"}}[len(list)]
+			if !ok {
+				return fmt.Errorf("line %d: %d figures of %s; expected confidence and bound, or AUC, AAUC and GAUC",
+					node.Line, len(list), name)
+			}
+			for i, v := range list {
+				if v != nil {
+					(*p)[row][ForeignFigure(name, names[i])] = *v
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// InPercent ends the names of figures in percent.
+const InPercent = ", %"
+
+// ForeignFigure is what a figure on a set of foreign images is called.
+func ForeignFigure(set, what string) string { return set + " " + what + InPercent }
+
+// Line is a row of a table, or a point of its grid, with one model for each seed.
+type Line struct {
+	Title  string   `json:"title"`
+	Group  string   `json:"group"`
+	Models []string `json:"models"`
+}
+
+// Lines makes the lines of a row of a recipe with their models.
+func (s *Setup) Lines(row Row) (lines []Line, models []Model, err error) {
+	r, err := s.Library.Recipe(row.Recipe)
+	if err != nil {
+		return nil, nil, err
+	}
+	points := max(1, len(s.grid(r)))
+	for p := range points {
+		point := p + 1
+		if len(r.Grid) == 0 {
+			point = 0
+		}
+		var line Line
+		if len(row.Seeds) > 0 {
+			r.Seeds = row.Seeds
+		}
+		for _, seed := range s.Seeds(r) {
+			m, err := s.Model(row.Recipe, point, seed)
+			if err != nil {
+				return nil, nil, err
+			}
+			line.Title, line.Group, line.Models = m.Title, m.Group, append(line.Models, m.Name)
+			models = append(models, m)
+		}
+		if row.Title != "" {
+			line.Title = row.Title
+			if points > 1 {
+				line.Title += fmt.Sprintf(" #%d", point)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines, models, nil
+}
+
+// ONNXCard is what a row says of an ONNX file.
+func (m Model) ONNXCard() (onnx.Card, error) {
+	var c onnx.Card
+	if m.ONNX == nil {
+		return c, nil
+	}
+	if !onnxfile.IsName(m.File) {
+		return c, fmt.Errorf("onnx is for an ONNX file, and %s is none", m.File)
+	}
+	text, err := json.Marshal(m.ONNX)
+	if err == nil {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		err = decoder.Decode(&c)
+	}
+	if err != nil {
+		err = fmt.Errorf("onnx: %w", err)
+	}
+	return c, err
+}

@@ -1,0 +1,268 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
+)
+
+// leastForInterval images must be certified for an interval: a resample without any happens once in 10⁸ then.
+const leastForInterval = 20
+
+// ErrorSpread is the interval of an error by the bootstrap over the images, and its difference from the
+// line that the table compares with, paired by image; nil for that line itself. The choice of a
+// model is not part of it.
+type ErrorSpread struct {
+	Interval   resample.Interval   `json:"interval"`
+	Difference *compare.Difference `json:"difference,omitempty"`
+}
+
+// kept are the images of every model of a line; nil where those of one are not there.
+func (f *TableBuilder) kept(l FilledLine, what string) ([]*store.PerImage, error) {
+	var all []*store.PerImage
+	for _, name := range l.Models {
+		p, err := store.ReadPerImage(f.Result(f.Manifest.Model(name), what))
+		if p == nil || err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// intervals are those of statistics of one set of images, which all of them must be of, and of starts: the basic
+// ones of the bootstrap, as resampling raises a certified calibration error a little, by which percentiles lie too
+// high. TestCoverageOfCertifiedErrors counts how often they hold the truth. By statistic, rests says how many
+// starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.
+func (f *TableBuilder) intervals(of []*store.PerImage, rests [][2]int, find func(drawn, starts []int,
+	values []float64) error) ([]resample.Estimate, error) {
+	if err := f.sameImages(of); err != nil {
+		return nil, err
+	}
+	o := f.bootstrap
+	o.Method = resample.Basic
+	starts := 1
+	for _, r := range rests {
+		starts = max(starts, r[0])
+	}
+	design := resample.Crossed(len(of[0].Images), starts).Fitted(func(statistic int) (models, parameters int) {
+		return rests[statistic][0], rests[statistic][1]
+	})
+	return resample.Run(f.ctx, design, len(rests), func(d resample.Draw, values []float64) error {
+		return find(d.First, d.Second, values)
+	}, o)
+}
+
+// startsOf are the models of a line that are there. One start is given.
+func startsOf(models []*store.PerImage, starts []int) (there []*store.PerImage) {
+	for _, s := range starts {
+		if s < len(models) {
+			there = append(there, models[s])
+		}
+	}
+	if len(models) < 2 {
+		return models
+	}
+	return there
+}
+
+func (f *TableBuilder) sameImages(of []*store.PerImage) error {
+	for _, p := range of {
+		if !slices.Equal(p.Images, of[0].Images) {
+			return fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.Table.Name)
+		}
+	}
+	return nil
+}
+
+// spreadSelected finds the spread of what is selected at each radius, by the images of each line.
+func (f *TableBuilder) spreadSelected(t *Filled, images [][]*store.PerImage, radii []float64) error {
+	group := t.Reference()
+	for _, radius := range radii {
+		var at []*Selected
+		var all []*store.PerImage
+		reference := -1
+		var starts []int // of each of at
+		for k := range t.Selected {
+			s := &t.Selected[k]
+			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine],
+				radius) {
+				continue
+			}
+			if s.Group == group {
+				reference = len(at)
+			}
+			at = append(at, s)
+			starts = append(starts, min(len(images[s.cceLine]), len(images[s.cbsLine])))
+			all = append(append(all, images[s.cceLine]...), images[s.cbsLine]...)
+		}
+		if len(at) == 0 {
+			continue
+		}
+		// Of each method the two errors; then their differences from those of the reference.
+		var rests [][2]int
+		for k := range at {
+			own, difference := [2]int{starts[k], 1}, [2]int{starts[k], 1}
+			if reference >= 0 {
+				least, most := min(starts[k], starts[reference]), max(starts[k], starts[reference])
+				difference = [2]int{most, most - max(1, least-1)}
+			}
+			rests = append(rests, own, own, difference, difference)
+		}
+		found, err := f.intervals(all, rests, func(drawn, seeds []int, values []float64) error {
+			for k, s := range at {
+				var err error
+				if values[4*k], err = errorOver(startsOf(images[s.cceLine], seeds), radius, drawn, cce); err != nil {
+					return err
+				}
+				if values[4*k+1], err = errorOver(startsOf(images[s.cbsLine], seeds), radius, drawn, cbs); err != nil {
+					return err
+				}
+			}
+			for k := range at {
+				for e := range 2 {
+					values[4*k+2+e] = 0
+					if reference >= 0 {
+						values[4*k+2+e] = values[4*k+e] - values[4*reference+e]
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for k, s := range at {
+			s.CCESpread, s.CBSSpread = &ErrorSpread{Interval: found[4*k].Interval}, &ErrorSpread{Interval: found[4*k+1].Interval}
+			if reference >= 0 && k != reference {
+				r := at[reference]
+				least := min(starts[k], starts[reference])
+				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE,
+					Interval: found[4*k+2].Interval, P: found[4*k+2].P, Starts: least}
+				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS,
+					Interval: found[4*k+3].Interval, P: found[4*k+3].P, Starts: least}
+			}
+		}
+	}
+	return nil
+}
+
+// cce is the largest calibration error that confidences can have, in the bins of tables.
+func cce(correct []bool, lower, upper []float64) (float64, error) {
+	edges, err := calib.UniformEdges(recipe.CalibrationBins)
+	if err != nil {
+		return 0, err
+	}
+	worst, err := calib.ExactCCE(correct, lower, upper, edges)
+	return worst.CCE, err
+}
+
+// cbs is the largest Brier score that confidences can have.
+func cbs(correct []bool, lower, upper []float64) (float64, error) {
+	worst, _, err := calib.CertifiedBrier(correct, lower, upper)
+	return worst, err
+}
+
+// enough reports whether all models have an interval for enough images.
+func enough(of []*store.PerImage, radius float64) bool {
+	name, _ := store.BoundColumns(radius)
+	for _, p := range of {
+		certified := 0
+		for _, v := range p.Column(name) {
+			if !math.IsNaN(v) {
+				certified++
+			}
+		}
+		if certified < leastForInterval {
+			return false
+		}
+	}
+	return len(of) > 0
+}
+
+// meanOf is the mean over the seeds of an error of the drawn images that are certified.
+func errorOver(of []*store.PerImage, radius float64, drawn []int, find func(correct []bool, lower,
+	upper []float64) (float64, error)) (float64, error) {
+	mean := 0.0
+	below, above := store.BoundColumns(radius)
+	for _, p := range of {
+		var correct []bool
+		var lower, upper []float64
+		low, high := p.Column(below), p.Column(above)
+		for _, i := range drawn {
+			if !math.IsNaN(low[i]) {
+				correct, lower, upper = append(correct, p.Correct[i]), append(lower, low[i]), append(upper, high[i])
+			}
+		}
+		v, err := find(correct, lower, upper)
+		if err != nil {
+			return 0, err
+		}
+		mean += v / float64(len(of))
+	}
+	return mean, nil
+}
+
+// spreadAttacks finds by how much each attack raises the calibration error of a line.
+func (f *TableBuilder) spreadAttacks(l *FilledLine, bins int) error {
+	of, err := f.kept(*l, store.AttacksImages)
+	if err != nil || len(of) == 0 {
+		return err
+	}
+	names := of[0].Columns // "clean" and the attacks
+	// A group of gaps for each model and name; of each attack, the sums of their absolute values
+	// less those without one.
+	sizes := slices.Repeat([]int{bins}, len(of)*len(names))
+	var weights [][]float64
+	for k := range names[1:] {
+		row := make([]float64, len(sizes))
+		for m := range of {
+			row[m*len(names)], row[m*len(names)+k+1] = -1/float64(len(of)), 1/float64(len(of))
+		}
+		weights = append(weights, row)
+	}
+	if err := f.sameImages(of); err != nil || len(weights) == 0 {
+		return err
+	}
+	if len(of[0].Images) < leastForInterval {
+		return nil
+	}
+	found, err := resample.Norms(f.ctx, resample.Crossed(len(of[0].Images), len(of)), sizes, weights,
+		func(d resample.Draw, values []float64) error {
+			for m := range of {
+				p := of[d.Second[m%len(d.Second)]] // one start by itself fills the groups of all, see resample.Norms
+				for k, name := range names {
+					column := p.Column(name)
+					if column == nil {
+						return fmt.Errorf("the attack %s is there for some seeds only", name)
+					}
+					correct, confidence := calib.Drawn(p.Correct, column, d.First)
+					gaps, err := calib.AdaECEGaps(correct, confidence, bins)
+					if err != nil {
+						return err
+					}
+					copy(values[(m*len(names)+k)*bins:], gaps)
+				}
+			}
+			return nil
+		}, f.bootstrap)
+	if err != nil {
+		return fmt.Errorf("experiment: %s: %w", l.Title, err)
+	}
+	l.Raised = map[string]*compare.Difference{}
+	for k, name := range names[1:] {
+		clean, attacked := l.ACE[names[0]], l.ACE[name]
+		if clean == nil || attacked == nil {
+			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
+		}
+		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean,
+			Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval, P: found[k].P, Starts: len(of)}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Origin says where the results of a model come from: what is left of cards and headers where only results are kept.
+type Origin struct {
+	Weights   string   `json:"weights"` // "sha256:…"; of an adapted network those before
+	Trained   string   `json:"trained,omitempty"`
+	Seconds   float64  `json:"training_seconds,omitempty"`
+	Accuracy  float64  `json:"accuracy,omitempty"`
+	Noisy     float64  `json:"noisy_accuracy,omitempty"`
+	Certified []string `json:"certified"` // engines
+	Samples   int      `json:"copies"`    // in the ledgers of its cells
+}
+
+// ModelResults is what a folder holds of a model: its certified radii, and the shares behind them, of the
+// cells that were certified since these are kept.
+type ModelResults struct {
+	Radii, Shares *Radii
+	Origin        Origin
+	Added         bool // there is more in it than in the files of results
+}
+
+// ResultsOf is what a folder holds in the files of results, and in closed ledgers that are not in them yet.
+func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, error) {
+	k := ModelResults{Shares: &Radii{}}
+	var err error
+	if IsRecord(m.Results) {
+		k.Radii = &Radii{} // it has accuracies alone
+		return k, nil
+	}
+	if m.Results != "" {
+		k.Radii, err = GivenRadii(m.Results)
+		if errors.Is(err, fs.ErrNotExist) {
+			if copied, bad := ReadRadii(ResultPath(folder, m, ".csv")); bad != nil || len(copied.Cells) > 0 {
+				k.Radii, err = copied, bad
+			}
+		}
+		return k, err
+	}
+	if k.Radii, err = on.Radii(folder, m); err != nil {
+		return k, err
+	}
+	if k.Shares, err = on.shares(folder, m); err != nil {
+		return k, err
+	}
+	if _, err := ReadJSON(ResultPath(folder, m, ".json"), &k.Origin); err != nil {
+		return k, err
+	}
+	cells, err := on.cells()
+	if err != nil {
+		return k, err
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "ledgers", m.Slug(), "*.ledger"))
+	if err != nil {
+		return k, err
+	}
+	for _, file := range files {
+		cell := filepath.Base(file[:len(file)-len(".ledger")])
+		if k.Radii.Outcomes(cell) != nil {
+			continue
+		}
+		// A ledger whose images are all decided may still lack its claims.
+		if closed, err := LedgerClosed(file); err != nil {
+			return k, err
+		} else if !closed {
+			continue
+		}
+		run, err := rs.Open(file)
+		if err != nil {
+			return k, err
+		}
+		of := outcomes(run.Rows, radius)
+		if err := on.checkCell(cells, file, m, cell, of); err != nil {
+			return k, err
+		}
+		k.Radii.Set(cell, of)
+		k.Shares.Set(cell, outcomes(run.Rows, share))
+		k.Added = true
+		id := run.Header.Model.Identity
+		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion,
+			id.InstructionSet); !slices.Contains(k.Origin.Certified, name) {
+			k.Origin.Certified = append(k.Origin.Certified, name)
+		}
+		k.Origin.Samples += run.Passes()
+	}
+	slices.Sort(k.Origin.Certified)
+	return k, nil
+}
+
+// LedgerClosed reports whether a ledger is there with its claims.
+func LedgerClosed(path string) (bool, error) {
+	l, err := ledger.Read(path)
+	var format *ledger.FormatError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) {
+		return false, nil
+	}
+	return err == nil && l.Claims != nil, err
+}
+
+// Vector is a number for each of some images, whose ids ascend.
+type Vector struct {
+	Images []int
+	Values []float64
+}
+
+// Mean is the arithmetic mean; 0 of no values.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	return sum / float64(len(values))
+}
