@@ -40,7 +40,7 @@ tiers:
 	}
 	o := tiny(t, tinyFile(t, ""))
 	o.Add, o.Table, o.Tier = append(o.Add, more), "pruned", "emptying"
-	run := func() (err error, trained int) {
+	run := func() (trained int, err error) {
 		said := map[string]bool{}
 		o.Progress = func(s progress.State) {
 			if strings.Contains(s.Task, "train ") && !said[s.Task] {
@@ -48,10 +48,11 @@ tiers:
 				trained++
 			}
 		}
-		return Table(t.Context(), o), trained
+		err = Table(t.Context(), o)
+		return trained, err
 	}
 	var empty *prune.EmptyLayer
-	if err, trained := run(); !errors.As(err, &empty) || trained == 0 {
+	if trained, err := run(); !errors.As(err, &empty) || trained == 0 {
 		t.Fatalf("%d trainings, %v", trained, err)
 	}
 	_, status, err := plan.Status(o.Folder)
@@ -66,13 +67,13 @@ tiers:
 		t.Errorf("%d jobs left, %v", left.Jobs, err)
 	}
 	var again store.Failure
-	if err, trained := run(); !errors.As(err, &again) || again.Reason != empty.Error() || trained != 0 {
+	if trained, err := run(); !errors.As(err, &again) || again.Reason != empty.Error() || trained != 0 {
 		t.Errorf("again: %d trainings, %v", trained, err)
 	}
 	if err := os.Remove(filepath.Join(o.Folder, "results", "tiny-empty-s1.failed.json")); err != nil {
 		t.Fatal(err)
 	}
-	if err, _ := run(); !errors.As(err, &empty) {
+	if _, err := run(); !errors.As(err, &empty) {
 		t.Errorf("without the file: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -25,7 +24,7 @@ import (
 func foreign(t *testing.T) plan.Options {
 	file := tinyFile(t, "")
 	more := filepath.Join(filepath.Dir(file), "foreign.yaml")
-	text := fmt.Sprintf(`data:
+	text := `data:
   tiny-noise: {title: noise, at: "8x8x3", train: "noise:smooth,{},n=40,seed=1", test: "noise:uniform,{},n=12"}
 recipes:
   tiny/plain: {from: B/base, title: Plain, data: tiny, network: small-cnn, batch: 16, rate: 0.02, epochs: 1, milestones: [], augment: none, seeds: [1]}
@@ -44,7 +43,7 @@ tables:
       bound: {method: crown, images: count=6, sets: &few {tiny: {epsilon: 0.02, near: 0.01, foreign: [tiny-noise]}}}
       attack: {sets: *few, among: few}
   rigour: {title: Plain bounds, rows: [tiny/good], measure: {bound: {arithmetic: plain, sets: *few}}}
-`)
+`
 	if err := os.WriteFile(more, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
