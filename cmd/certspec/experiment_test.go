@@ -119,7 +119,21 @@ func TestExperiment(t *testing.T) {
 	}
 }
 
+// A figure of committed results is drawn, and its numbers are printed.
+func TestExperimentFigure(t *testing.T) {
+	drawn := filepath.Join(t.TempDir(), "groups.svg")
+	text, code := output(t, "experiment", "table", "../../notebooks/results/experiments/A", "sun2021/table2",
+		"--figure", "groups", "--resamples", "20", "--out", drawn)
+	if code != 0 || !strings.Contains(text, "Gaussian+JSD") || !strings.Contains(text, "radius") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	if svg, err := os.ReadFile(drawn); err != nil || !strings.Contains(string(svg), "<svg") {
+		t.Errorf("no picture: %v", err)
+	}
+}
+
 func TestExperimentUsage(t *testing.T) {
+	const results = "../../notebooks/results/experiments/A"
 	file := fewFile(t)
 	out := filepath.Join(t.TempDir(), "out")
 	for _, args := range [][]string{
@@ -134,6 +148,10 @@ func TestExperimentUsage(t *testing.T) {
 		{"experiment", "list", "rows"},
 		{"experiment", "table", "--left"},
 		{"experiment", "table"},
+		{"experiment", "table", results, "sun2021/table2", "--figure", "groups"},
+		{"experiment", "table", results, "sun2021/table2", "--figure", "group", "--out", out},
+		{"experiment", "table", results, "sun2021/table2", "--figure", "groups", "--published", "--out", out + ".svg"},
+		{"experiment", "table", results, "sun2021/table2", "--severity", "3"},
 		{"merge", out},
 		{"train", "--recipe", "few/g", "--add", file, "--out", out},
 		{"train", "--recipe", "few/g", "--add", file, "--tier", "mini", "--out", out, "--sigma", "0.5"},

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // Scripts read these keys. The six models lie on Φ⁻¹(y) = Φ⁻¹(x) − ½ up to rounding to whole images, the last one above it.
@@ -42,6 +44,25 @@ func TestLinesFit(t *testing.T) {
 	}
 	if last.Name != "f" || last.X.K != 8000 || last.X.N != 10_000 || math.Abs(last.Robustness-0.1) > 0.002 {
 		t.Errorf("%+v", last)
+	}
+	// The ending of --out draws what is fitted.
+	drawn := filepath.Join(t.TempDir(), "line.svg")
+	fit := []string{"lines", "fit", "--in", file, "--x", "clean", "--y", "fog", "--out", drawn}
+	if text, code := output(t, fit...); code != 0 || text != "" {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	if svg, err := os.ReadFile(drawn); err != nil || !strings.Contains(string(svg), "<svg") {
+		t.Errorf("no picture: %v", err)
+	}
+	for _, more := range []string{"--json", "--influence"} {
+		if _, code := output(t, append(fit, more)...); code != cli.ExitUsage {
+			t.Errorf("%s of a picture: exit code %d", more, code)
+		}
+	}
+	for _, args := range [][]string{{"--figure", "2"}, {"--figure", "2", "--out", drawn, "--table", "2"}, {"--figure", "4", "--out", drawn}} {
+		if _, code := output(t, append([]string{"lines", "table", "--in", file}, args...)...); code != cli.ExitUsage {
+			t.Errorf("%v: exit code %d", args, code)
+		}
 	}
 	for args, want := range map[string]string{
 		"fit --in " + file + " --x claen --y fog":                         "did you mean \"clean\"",
@@ -95,16 +116,15 @@ func TestLinesCertified(t *testing.T) {
 	}
 	const ledgers = "../../notebooks/results/cifar10-resnet20-s025-C"
 	for args, want := range map[string]string{
-		"fit --experiment " + folder + " --x clean --y C --radius 0.54":                    "is above 0.5333, the cap",
-		"fit --experiment " + folder + " --x clean --y fgo":                                "did you mean fog",
-		"fit --experiment " + folder + " --x clean --y C --by method":                      "expected radius",
-		"fit --experiment " + folder + " --x clean --y C --baseline group=nobody":          "no model has group = nobody",
-		"fit --ledgers " + ledgers + " --x clean --y C --radius 0.25":                      "want at least 3",
-		"fit --ledgers " + ledgers + " " + ledgers + " --x clean --y C":                    "stands twice",
-		"fit --ledgers " + folder + " --x clean --y C":                                     "has no ledgers",
-		"fit --leave-one-out --radius 0.5":                                                 "--logs",
-		"plot --experiment " + folder + " --x clean --y C --out " + t.TempDir() + "/a.gif": ".svg, .png or .pdf",
-		"plot --experiment " + folder + " --figure 2 --out " + t.TempDir() + "/a.svg":      "--experiment with --figure",
+		"fit --experiment " + folder + " --x clean --y C --radius 0.54":                   "is above 0.5333, the cap",
+		"fit --experiment " + folder + " --x clean --y fgo":                               "did you mean fog",
+		"fit --experiment " + folder + " --x clean --y C --by method":                     "expected radius",
+		"fit --experiment " + folder + " --x clean --y C --baseline group=nobody":         "no model has group = nobody",
+		"fit --ledgers " + ledgers + " --x clean --y C --radius 0.25":                     "want at least 3",
+		"fit --ledgers " + ledgers + " " + ledgers + " --x clean --y C":                   "stands twice",
+		"fit --ledgers " + folder + " --x clean --y C":                                    "has no ledgers",
+		"fit --leave-one-out --radius 0.5":                                                "--logs",
+		"fit --experiment " + folder + " --x clean --y C --out " + t.TempDir() + "/a.gif": "no form of a table",
 	} {
 		if _, err := outputOf(t, "lines", strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; expected %q", args, err, want)

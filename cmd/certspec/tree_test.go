@@ -208,7 +208,7 @@ func TestOneWordForOutputs(t *testing.T) {
 }
 
 // Commands that print no numbers, or a text of another form.
-var noJSON = []string{"backend install", "dataset fetch", "notebook lab", "notebook slides", "ledger attest", "ledger cite", "lines plot"}
+var noJSON = []string{"backend install", "dataset fetch", "notebook lab", "notebook slides", "ledger attest", "ledger cite"}
 
 func TestNumbersHaveJSON(t *testing.T) {
 	walk(t, func(t *testing.T, cmd *cobra.Command) {

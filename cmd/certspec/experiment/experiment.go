@@ -15,7 +15,7 @@ func Command() *cobra.Command {
 		`Make the tables of a paper. A recipe says how a network is trained, a tier how much of it is done, a table which
 recipes stand side by side and what is measured. Those of four papers are built in; --add reads a file of further
 ones, in the form that certspec experiment list NAME prints.`,
-		listCommand(), planCommand(), runCommand(), tableCommand(), plotCommand())
+		listCommand(), planCommand(), runCommand(), tableCommand())
 }
 
 // places say where data lie.

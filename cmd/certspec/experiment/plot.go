@@ -13,11 +13,10 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/experiment/experimentplot"
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/spectral"
 )
 
-// Figures that "experiment plot" draws.
+// Figures that "experiment table" draws.
 const (
 	changes      = "changes"
 	bestChanges  = "best-changes"
@@ -25,52 +24,6 @@ const (
 	groups       = "groups"
 	heatMaps     = "heatmaps"
 )
-
-// plotOptions are what the flags of "experiment plot" ask.
-type plotOptions struct {
-	bootstrap resample.Options
-	figure    string
-	severity  int
-	out       string
-	json      *bool
-}
-
-func plotCommand() *cobra.Command {
-	var o plotOptions
-	cmd := &cobra.Command{
-		Use:   "plot FOLDER [TABLE] --figure NAME --out FILE",
-		Short: "Draw a figure from the results in a folder",
-		Long: `Draw what a folder holds of a table so far; it needs manifest.json and results alone. The numbers of
-the picture are printed beside it.
-
-groups        average certified radius, clean and by frequency group of corruptions, at one severity
-              (figure 4 of Sun et al. 2021)
-heatmaps      average certified radius of images disturbed at one frequency, a map for each row
-              (figures 3 and 5 there; tables sun2021/figure3, sun2021/figure5)
-best-changes  how certified accuracy and the largest calibration error differ from those of the network
-              that training began with, where that has the largest certified accuracy at the radius
-              (figure 4 of Emde et al. 2025)
-changes       the same, whichever network training began with (figures 17 and 18)
-correlations  rank correlations of certified accuracy, average certified radius, and the largest errors
-              over all models, by radius (figure 19)`,
-		Example: "  certspec experiment plot notebooks/results/experiments/A sun2021/table2 --figure groups --out " +
-			"groups.svg\n" +
-			"  certspec experiment plot notebooks/results/experiments/D-evidence emde2025/table7 --figure changes --out " +
-			"changes.pdf\n" +
-			"  certspec experiment plot notebooks/results/experiments/D-evidence emde2025/table7 --figure correlations " +
-			"--resamples 1000 --out correlations.png",
-	}
-
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.figure, "figure", "", "what is drawn", changes, bestChanges, correlations, groups, heatMaps)
-		f.IntVar(&o.severity, "severity", 5, "of --figure groups: severity of the corruptions")
-		f.BootstrapFlags(&o.bootstrap)
-	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write: .svg, .png or .pdf") })
-	o.json = cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
-	return cmd
-}
 
 // picture is one with the numbers behind it.
 type picture struct {
@@ -82,35 +35,31 @@ type picture struct {
 	rows          [][]any
 }
 
-func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
-	if len(args) < 1 || len(args) > 2 {
-		return cli.Usagef("%s wants a folder, and the name of a table where it has several", cmd.CommandPath())
-	}
-	if err := cli.Needed(cmd, "figure", "out"); err != nil {
-		return err
-	}
-	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
-		return err
-	}
-	if o.severity < 1 || o.severity > 5 {
+// draw draws a figure, and prints its numbers.
+func (o *tableOptions) draw(cmd *cobra.Command, folder, name string) error {
+	switch {
+	case o.severity < 1 || o.severity > 5:
 		return cli.Usagef("--severity %d: expected 1 to 5", o.severity)
-	}
-	if cmd.Flags().Changed("severity") && o.figure != groups {
+	case cmd.Flags().Changed("severity") && o.figure != groups:
 		return cli.Usagef("--severity with --figure %s: expected --figure groups", o.figure)
 	}
-	name := ""
-	if len(args) == 2 {
-		name = args[1]
+	for _, other := range []string{"left", "published", "format"} {
+		if cmd.Flags().Changed(other) {
+			return cli.Usagef("--%s with --figure %s: it is of tables", other, o.figure)
+		}
 	}
-	p, err := o.picture(cmd.Context(), args[0], name)
+	if err := cli.Needed(cmd, "out"); err != nil {
+		return err
+	}
+	p, err := o.picture(cmd.Context(), folder, name)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	data, err := cli.Drawing("out", o.out, p.caption, p.width, p.height, p.paint)
+	data, err := cli.Drawing("out", o.table.Out, p.caption, p.width, p.height, p.paint)
 	if err != nil {
 		return err
 	}
-	if err := cli.WriteOut(cmd, o.out, data); err != nil {
+	if err := cli.WriteOut(cmd, o.table.Out, data); err != nil {
 		return err
 	}
 	if *o.json {
@@ -134,7 +83,7 @@ func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 // picture makes the one that is asked for.
-func (o *plotOptions) picture(ctx context.Context, folder, name string) (*picture, error) {
+func (o *tableOptions) picture(ctx context.Context, folder, name string) (*picture, error) {
 	switch title := cmp.Or(name, folder); o.figure {
 	case correlations:
 		of, err := results.RankCorrelations(ctx, folder, name, o.bootstrap)

@@ -15,6 +15,8 @@ type tableOptions struct {
 	bootstrap resample.Options
 	published bool
 	left      bool
+	figure    string
+	severity  int
 	table     cli.TableOptions
 	json      *bool
 }
@@ -22,20 +24,32 @@ type tableOptions struct {
 func tableCommand() *cobra.Command {
 	var o tableOptions
 	cmd := &cobra.Command{
-		Use:   "table FOLDER [TABLE]",
-		Short: "Print a table from the results in a folder",
+		Use:   "table FOLDER [TABLE] [--figure NAME]",
+		Short: "Print a table, or draw a figure, from the results in a folder",
 		Long: `Print a table with the numbers that a folder holds so far: average certified radii, the main figures
 with intervals and paired differences, certified calibration, attacks. What is not there yet is –. The
 caption names tier, data, samples and engines, and whether published files of corrupted images or our
 own were used. It needs manifest.json and results alone. With --left, print what is done and what is
-left.`,
-		Example: "  certspec experiment table out/A sun2021/table2 -o table2.tex\n  certspec experiment table out/A --left",
+left. With --figure, draw to --out, and print the numbers of the picture:
+
+groups        average certified radius, clean and by frequency group, at one severity (figure 4 of Sun et al.)
+heatmaps      average certified radius of images disturbed at one frequency, a map a row (figures 3 and 5)
+best-changes  how certified accuracy and the largest calibration error differ from those of the network that
+              training began with, where that is the best at the radius (figure 4 of Emde et al. 2025)
+changes       the same, whichever network training began with (figures 17 and 18)
+correlations  rank correlations of accuracy, radius and errors over all models, by radius (figure 19)`,
+		Example: "  certspec experiment table out/A sun2021/table2 -o table2.tex\n" +
+			"  certspec experiment table notebooks/results/experiments/A sun2021/table2 --figure groups --out g.svg\n" +
+			"  certspec experiment table out/A --left",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.left, "left", false, "print what is done and what is left of all tables of the folder")
 		f.BoolVar(&o.published, "published", false,
 			"also the published figures, where the built-in table has them, beside those of the folder")
+		cli.Choice(f, &o.figure, "figure", "", "draw this instead", changes, bestChanges,
+			correlations, groups, heatMaps)
+		f.IntVar(&o.severity, "severity", 5, "of --figure groups: severity of the corruptions")
 		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
@@ -51,7 +65,7 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
 	}
-	if o.left {
+	if o.left && o.figure == "" {
 		if len(args) != 1 {
 			return cli.Usagef("--left is of all tables of a folder; leave out %s", args[1])
 		}
@@ -60,6 +74,12 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	name := ""
 	if len(args) == 2 {
 		name = args[1]
+	}
+	switch {
+	case o.figure != "":
+		return o.draw(cmd, args[0], name)
+	case cmd.Flags().Changed("severity"):
+		return cli.Usagef("--severity goes with --figure groups")
 	}
 	filled, err := results.Fill(cmd.Context(), args[0], name, o.bootstrap)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// fitOptions are what the flags of "lines fit" and "lines plot" ask.
+// fitOptions are what the flags of "lines fit" ask.
 type fitOptions struct {
 	source
 	certificates
@@ -31,7 +31,8 @@ func fitCommand() *cobra.Command {
 		Short: "Fit the line of accuracy under shift, with intervals and effective robustness",
 		Long: `Fit the line of one accuracy on another, in probit units, for each group of models, through the
 baseline's models; print slope, intercept and R² with intervals, and with --json how far each model
-stands above its line.
+stands above its line. Where --out ends in .svg, .png or .pdf, draw models and lines instead, on probit
+axes with exact 95 % intervals, a line opaque by its R².
 
 Certified accuracies come from published logs (--logs: clean/MODEL.tsv and
 corrupted/MODEL/severity_S/CORRUPTION.tsv), folders of experiments, or folders of ledgers, one of each
@@ -47,6 +48,7 @@ that on clean images and the line through the other models. It counts how often 
 a tolerance, and compares with two predictions without a line: the same as on clean images, and less by the
 mean drop of the others.`,
 		Example: `  certspec lines fit --in acc.csv --x clean --y fog --by architecture --baseline group=standard --json
+  certspec lines fit --in acc.csv --x clean --y fog --by architecture --out line.svg
   certspec lines fit --experiment notebooks/results/experiments/A --x clean --y C --radius 0.25
   certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --x clean --y corrupted --radius 0,0.5 --json
   certspec lines fit --in metric_and_OOD_var_dict.json --x cifar10_acc --y contrast --by architecture --influence
@@ -74,6 +76,8 @@ func (o *printOptions) run(cmd *cobra.Command) error {
 		return o.predict(cmd)
 	case cmd.Flags().Changed("within"):
 		return cli.Usagef("--within goes with --leave-one-out")
+	case cli.IsDrawing(o.table.Out):
+		return o.draw(cmd)
 	}
 	result, err := o.fit(cmd)
 	if err != nil {

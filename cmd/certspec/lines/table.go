@@ -12,11 +12,11 @@ import (
 // tableOptions are what the flags of "lines table" ask.
 type tableOptions struct {
 	source
-	number   string
-	appendix bool
-	clip     lines.Clip
-	table    cli.TableOptions
-	json     *bool
+	number, figure string
+	appendix       bool
+	clip           lines.Clip
+	table          cli.TableOptions
+	json           *bool
 }
 
 // tables are those of Fridovich-Keil et al. 2022, by number.
@@ -25,25 +25,27 @@ var tables = map[string]lines.Grouping{"1": lines.ByPruning, "2": lines.ByAugmen
 func tableCommand() *cobra.Command {
 	var o tableOptions
 	cmd := &cobra.Command{
-		Use:   "table --in FILE --table 1",
-		Short: "Print tables 1 to 3 of Models out of line: which numbers predict accuracy under shift",
-		Long: `The tables of Fridovich-Keil et al. 2022: for each shift and group of models, slope and R² of accuracy
-under the shift on eight predictors, the unweighted mean over architectures. Table 1 groups by pruning,
-2 by augmentation, 3 (printed as 4) ImageNet models. Text by default; the ending of --out decides: .md,
-.tex, .csv, .html or .txt.`,
+		Use:   "table --in FILE {--table 1 | --figure 2 --out FILE}",
+		Short: "Print a table of Models out of line, or draw a figure: what predicts accuracy under shift",
+		Long: `The tables and figures of Fridovich-Keil et al. 2022. For each shift and group of models, tables have slope and
+R² of accuracy under the shift on eight predictors, the unweighted mean over architectures. Table 1 groups by pruning,
+2 by augmentation, 3 (printed as 4) ImageNet models. Figures 2 and 3 draw accuracy under shift by pruning and
+by augmentation, 8 and 9 the same for the corruptions of the appendix, 10 and 11 against the number that
+predicts best.`,
 		Example: "  certspec lines table --in $CERTSPEC_DATA/robustnets/metric_and_OOD_var_dict.json --table 1 " +
-			"--out table1.tex",
+			"--out table1.tex\n  certspec lines table --in records.jsonl --figure 2 --out figure2.svg",
 		Args: cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Data, o.source.flags)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		cli.Choice(f, &o.number, "table", "1", "1, 2 or 3", "1", "2", "3")
+		cli.Choice(f, &o.figure, "figure", "", "draw this figure instead", "2", "3", "8", "9", "10", "11")
 		f.BoolVar(&o.appendix, "appendix", false, "the corruptions that the paper leaves to its appendix")
 		f.Float64Var(&o.clip.Share, "clip", 0, "accuracies are moved into [clip, 1 - clip]; 0: half an image")
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "in", "table", "leave-out", "clip", "out")
+	cli.First(cmd, "in", "table", "figure", "clip", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
@@ -52,9 +54,22 @@ func (o *tableOptions) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "in"); err != nil {
 		return err
 	}
+	if o.figure != "" {
+		if err := cli.Needed(cmd, "out"); err != nil {
+			return err
+		}
+		for _, name := range []string{"table", "appendix", "format", "json"} {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("--%s with --figure %s: it is of tables", name, o.figure)
+			}
+		}
+	}
 	models, err := o.read()
 	if err != nil {
 		return err
+	}
+	if o.figure != "" {
+		return o.draw(cmd, models)
 	}
 	by := tables[o.number]
 	if o.appendix {

@@ -10,6 +10,15 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
+// IsDrawing reports whether the ending of a path is one of pictures.
+func IsDrawing(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".svg", ".pdf", ".png":
+		return true
+	}
+	return false
+}
+
 // Drawing is a picture in the form that the ending of a path decides, .svg, .png or .pdf, with a
 // caption for those who do not see it. The flag named the path.
 func Drawing(flag, path, caption string, width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
