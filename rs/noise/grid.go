@@ -136,32 +136,41 @@ func (g *Grid) AddTo(dst, image []int16, at Address, first int, failed []int) ([
 // add draws the next sample and reports whether all its values are decided.
 func (g *Grid) add(dst, image []int16, s *gridStream) (ok bool) {
 	ok = true
-	span := uint(g.high - g.low)
 	for len(image) > 0 {
 		n := min(len(image), valuesPerChunk)
 		place, prefixes := s.prefixes(n)
-		source, target := image[:n], dst[:n]
-		for len(source) >= 4 && len(target) >= 4 && len(prefixes) >= 8 {
-			word := binary.LittleEndian.Uint64(prefixes)
-			z0 := int(source[0]) + int(g.table[uint16(word)])
-			z1 := int(source[1]) + int(g.table[uint16(word>>16)])
-			z2 := int(source[2]) + int(g.table[uint16(word>>32)])
-			z3 := int(source[3]) + int(g.table[word>>48])
-			target[0], target[1], target[2], target[3] = int16(z0), int16(z1), int16(z2), int16(z3)
-			// Below low and above high in one comparison; undecided lies below any z.
-			if uint(z0-g.low) > span || uint(z1-g.low) > span || uint(z2-g.low) > span || uint(z3-g.low) > span {
-				for i := range 4 {
-					ok = g.slow(&target[i], source[i], uint16(word>>(prefixBits*i)), s, place+uint64(i)) && ok
-				}
-			}
-			source, target, prefixes, place = source[4:], target[4:], prefixes[8:], place+4
-		}
-		for i, x := range source {
-			ok = g.slow(&target[i], x, binary.LittleEndian.Uint16(prefixes[2*i:]), s, place+uint64(i)) && ok
+		for _, i := range g.addDecided(dst[:n], image[:n], prefixes, s.open[:]) {
+			ok = g.slow(&dst[i], image[i], binary.LittleEndian.Uint16(prefixes[2*i:]), s, place+uint64(i)) && ok
 		}
 		dst, image = dst[n:], image[n:]
 	}
 	return ok
+}
+
+// addDecidedFrom adds noise to an image from value i on where the table has it. After the first n in open it lists
+// the values that are left: those that the table does not decide, and those beside them. There is room for all.
+func (g *Grid) addDecidedFrom(i, n int, dst, image []int16, prefixes []byte, open []uint16) []uint16 {
+	span := uint(g.high - g.low)
+	dst, image, prefixes = dst[i:], image[i:], prefixes[2*i:]
+	for ; len(image) >= 4 && len(dst) >= 4 && len(prefixes) >= 8; i += 4 {
+		word := binary.LittleEndian.Uint64(prefixes)
+		z0 := int(image[0]) + int(g.table[uint16(word)])
+		z1 := int(image[1]) + int(g.table[uint16(word>>16)])
+		z2 := int(image[2]) + int(g.table[uint16(word>>32)])
+		z3 := int(image[3]) + int(g.table[word>>48])
+		dst[0], dst[1], dst[2], dst[3] = int16(z0), int16(z1), int16(z2), int16(z3)
+		// Below low and above high in one comparison; undecided lies below any z.
+		if uint(z0-g.low) > span || uint(z1-g.low) > span || uint(z2-g.low) > span || uint(z3-g.low) > span {
+			*(*[4]uint16)(open[n:]) = [4]uint16{uint16(i), uint16(i + 1), uint16(i + 2), uint16(i + 3)}
+			n += 4
+		}
+		image, dst, prefixes = image[4:], dst[4:], prefixes[8:]
+	}
+	for range image {
+		open[n] = uint16(i)
+		n, i = n+1, i+1
+	}
+	return open[:n]
 }
 
 // slow draws one value, whatever its prefix is.

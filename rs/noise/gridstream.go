@@ -25,6 +25,7 @@ type gridStream struct {
 	place   uint64 // of the next prefix
 	chunk   [2 * valuesPerChunk]byte
 	block   [aes.BlockSize]byte
+	open    [valuesPerChunk + 32]uint16 // scratch of Grid.add; a vector is stored beyond the last
 }
 
 var zeros [2 * valuesPerChunk]byte // what counter mode is added to

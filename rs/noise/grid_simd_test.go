@@ -1,0 +1,38 @@
+//go:build goexperiment.simd && amd64
+
+package noise
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Vectors draw what the plain form draws, clamped values, undecided ones and torn lengths included.
+func TestVectorsDrawTheSame(t *testing.T) {
+	if !vector {
+		t.Skip("no AVX-512")
+	}
+	defer func() { vector = true }()
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, sigma := range []float64{0.01, 0.33, 1, largestSigma} {
+		g := grid(t, sigma)
+		for _, length := range []int{1, 31, 32, 33, 784, 2047, 2049, 4130} {
+			image := make([]int16, length)
+			for i := range image {
+				image[i] = []int16{int16(g.low), int16(g.high), int16(random.IntN(256))}[random.IntN(3)]
+			}
+			at := Address{Seed: 1, Image: random.Uint64(), Block: 2}
+			var drawn [2][]int16
+			for i := range drawn {
+				vector, drawn[i] = i == 0, make([]int16, 10*length)
+				if _, err := g.AddTo(drawn[i], image, at, 3, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(drawn[0], drawn[1]) {
+				t.Errorf("σ = %g, %d values: vectors draw other noise than the plain form", sigma, length)
+			}
+		}
+	}
+}
