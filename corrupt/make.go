@@ -13,8 +13,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
 )
@@ -30,9 +32,9 @@ type MakeOptions struct {
 // the other, labels.npy the labels as often. manifest.json has the settings and the SHA-256 of each file. A file gets
 // its name only when it is complete. Files that are there and have the hash of the manifest stay, so an interrupted run
 // goes on. A folder with the manifest of another set is a *ManifestError; a file with other bytes that no manifest
-// knows is an error. Several runs may add files to a folder at once.
+// knows is an error. Several runs may add files to a folder at once. Images are read and corrupted in pieces.
 func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, o MakeOptions) (*Manifest, error) {
-	images, err := d.Load(ctx)
+	images, err := d.Index(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, 
 
 // maker is a run of Make.
 type maker struct {
-	images   *dataset.Images
+	images   *imageset.Index
 	folder   string
 	manifest *Manifest
 	options  MakeOptions
@@ -175,19 +177,10 @@ func (m *maker) file(ctx context.Context, f File) error {
 		}
 	}
 	s := m.images.Shape
-	out := make([]uint8, len(m.images.Pixels))
 	made, err := m.array(f, "|u1", []int{m.blocks * m.images.Len(), s.Height, s.Width, s.Channels},
 		func(w io.Writer) error {
 			for _, setting := range f.Settings {
-				c, err := New(setting, s, m.manifest.Key)
-				if err != nil {
-					return err
-				}
-				if err := c.Images(ctx, out, m.images.Pixels, m.images.IDs, m.options.Workers,
-					m.options.Progress); err != nil {
-					return err
-				}
-				if _, err := w.Write(out); err != nil {
+				if err := m.block(ctx, w, setting); err != nil {
 					return err
 				}
 			}
@@ -198,6 +191,49 @@ func (m *maker) file(ctx context.Context, f File) error {
 	}
 	made.Settings = withoutPaths(f.Settings)
 	return m.manifest.write(m.folder, *made)
+}
+
+// piece is how many bytes of pixels are corrupted at a time, of at least one image.
+var piece = 16 << 20
+
+// block writes all images under one setting.
+func (m *maker) block(ctx context.Context, w io.Writer, setting Setting) error {
+	c, err := New(setting, m.images.Shape, m.manifest.Key)
+	if err != nil {
+		return err
+	}
+	size, n := m.images.Shape.Len(), m.images.Len()
+	step := max(1, piece/size)
+	pixels := make([]uint8, 0, min(step, n)*size)
+	out := make([]uint8, cap(pixels))
+	for from := 0; from < n; from += step {
+		to := min(from+step, n)
+		pixels = pixels[:0]
+		for one, err := range m.images.Ahead(ctx, from, to) {
+			if err != nil {
+				return err
+			}
+			pixels = append(pixels, one.Pixels...)
+		}
+		report := m.options.Progress
+		if report != nil {
+			report = func(s progress.State) {
+				s.Done, s.Total, s.Final, s.Left = s.Done+float64(from), float64(n), s.Final && to == n, -1
+				if s.Rate > 0 {
+					s.Left = time.Duration((s.Total - s.Done) / s.Rate * float64(time.Second))
+				}
+				m.options.Progress(s)
+			}
+		}
+		out = out[:len(pixels)]
+		if err := c.Images(ctx, out, pixels, m.images.IDs[from:to], m.options.Workers, report); err != nil {
+			return err
+		}
+		if _, err := w.Write(out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withoutPaths are the settings as a manifest holds them, which is to be equal on all machines.

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
@@ -39,25 +37,7 @@ func TestTrainOnMoreThanMemory(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	array := func(name string, size int64, shape ...int) string {
-		var head bytes.Buffer
-		if err := dataset.WriteArrayHeader(&head, "|u1", shape...); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, head.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(path, int64(head.Len())+size); err != nil {
-			t.Fatal(err)
-		}
-		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(path, old, old); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	labels := array("labels.npy", n, n)
+	labels := testkit.Sparse(t, filepath.Join(dir, "labels.npy"), "|u1", n)
 	text, err := os.ReadFile(labels)
 	if err == nil {
 		text[len(text)-1] = 1
@@ -66,7 +46,7 @@ func TestTrainOnMoreThanMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open("npy:" + array("images.npy", n*3072, n, 32, 32, 3) + "," + labels)
+	d, err := dataset.Open("npy:" + testkit.Sparse(t, filepath.Join(dir, "images.npy"), "|u1", n, 32, 32, 3) + "," + labels)
 	if err != nil {
 		t.Fatal(err)
 	}

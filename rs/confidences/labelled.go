@@ -2,6 +2,8 @@ package confidences
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,8 +36,9 @@ func (l *Labelled) base() string {
 	return name
 }
 
-// Load reads the images. Errors: those of dataset.Open; another set under that name.
-func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
+// values reads the images one after the other, and gives a SHA-256 of what each holds: its pixels, with its offsets.
+// Errors: those of dataset.Open; another set under that name.
+func (l *Labelled) values(ctx context.Context) (sums [][sha256.Size]byte, err error) {
 	set, err := dataset.OpenLike(l.Name, l.Name)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,50 @@ func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
 		}
 		at = append(at, i)
 	}
-	return all.Load(ctx, at)
+	for one, err := range all.Take(at).Ahead(ctx, 0, len(at)) {
+		if err != nil {
+			return nil, err
+		}
+		content := slices.Clip(one.Pixels)
+		for _, v := range one.Offsets {
+			content = binary.LittleEndian.AppendUint16(content, uint16(v))
+		}
+		sums = append(sums, sha256.Sum256(content))
+	}
+	return sums, nil
+}
+
+// FirstEqual reads the images, and returns for each the place of the first one with the same values, its own if none
+// before it has. So it finds duplicates, whatever their ids and labels.
+func (l *Labelled) FirstEqual(ctx context.Context) ([]int, error) {
+	sums, err := l.values(ctx)
+	seen, first := map[[sha256.Size]byte]int{}, make([]int, len(sums))
+	for i, sum := range sums {
+		if _, known := seen[sum]; !known {
+			seen[sum] = i
+		}
+		first[i] = seen[sum]
+	}
+	return first, err
+}
+
+// Equal reads both, and returns the ids of an image here and of one there that have the same values.
+func (l *Labelled) Equal(ctx context.Context, other *Labelled) (here, there int, found bool, err error) {
+	sums, err := l.values(ctx)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	seen := map[[sha256.Size]byte]int{}
+	for i, sum := range sums {
+		seen[sum] = l.Images[i]
+	}
+	others, err := other.values(ctx)
+	for k, sum := range others {
+		if image, known := seen[sum]; known {
+			return image, other.Images[k], true, nil
+		}
+	}
+	return 0, 0, false, err
 }
 
 // Shared returns an image of judged that l, of the same data set, has, too. Maps fitted on l may judge only where there

@@ -139,12 +139,19 @@ func (g *Grid) add(dst, image []int16, s *gridStream) (ok bool) {
 	for len(image) > 0 {
 		n := min(len(image), valuesPerChunk)
 		place, prefixes := s.prefixes(n)
-		for _, i := range g.addDecided(dst[:n], image[:n], prefixes, s.open[:]) {
+		for _, i := range addDecided(g, dst[:n], image[:n], prefixes, s.open[:]) {
 			ok = g.slow(&dst[i], image[i], binary.LittleEndian.Uint16(prefixes[2*i:]), s, place+uint64(i)) && ok
 		}
 		dst, image = dst[n:], image[n:]
 	}
 	return ok
+}
+
+// addDecided is addDecidedFrom the first value on; vectors do it where the processor has them.
+var addDecided = addPlain
+
+func addPlain(g *Grid, dst, image []int16, prefixes []byte, open []uint16) []uint16 {
+	return g.addDecidedFrom(0, 0, dst, image, prefixes, open)
 }
 
 // addDecidedFrom adds noise to an image from value i on where the table has it. After the first n in open it lists

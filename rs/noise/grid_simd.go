@@ -8,14 +8,15 @@ import (
 	"simd/archsimd"
 )
 
-var vector = archsimd.X86.AVX512() && archsimd.X86.AVX512VBMI2()
-
-// addDecided is addDecidedFrom 0. Vectors clamp by themselves, and list undecided values alone.
-func (g *Grid) addDecided(dst, image []int16, prefixes []byte, open []uint16) []uint16 {
-	const lanes = 32
-	if !vector {
-		return g.addDecidedFrom(0, 0, dst, image, prefixes, open)
+func init() {
+	if archsimd.X86.AVX512() && archsimd.X86.AVX512VBMI2() {
+		addDecided = (*Grid).addVectors
 	}
+}
+
+// addVectors clamps by itself, and lists undecided values alone.
+func (g *Grid) addVectors(dst, image []int16, prefixes []byte, open []uint16) []uint16 {
+	const lanes = 32
 	whole, table := len(image)-len(image)%lanes, g.table
 	for to, from := dst[:whole], prefixes; len(to) >= 8 && len(from) >= 16; to, from = to[8:], from[16:] {
 		a, b := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])

@@ -11,7 +11,6 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -54,11 +53,9 @@ func (o *recalibrateOptions) halves(ctx context.Context, sets []*sampleFile) ([]
 			first[i] = i
 		}
 		if o.population {
-			images, err := population(ctx, data)
-			if err != nil {
-				return nil, err
+			if first, err = data.FirstEqual(ctx); err != nil {
+				return nil, fmt.Errorf("--population: %w", err)
 			}
-			first = images.FirstEqual()
 		}
 		all := data.Images
 		data.Images = nil
@@ -184,28 +181,15 @@ func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confi
 	if !o.population {
 		return nil
 	}
-	fit, err := population(ctx, data)
+	a, b, equal, err := data.Equal(ctx, judged)
 	if err != nil {
-		return err
+		return fmt.Errorf("--population: %w", err)
 	}
-	images, err := population(ctx, judged)
-	if err != nil {
-		return err
-	}
-	if a, b, equal := fit.Equal(images); equal {
+	if equal {
 		return fmt.Errorf("image %d of %s, which was fitted on, equals image %d of %s, which is judged: nothing is "+
-			"claimed for the population; leave --population out", fit.IDs[a], data.Name, images.IDs[b], judged.Name)
+			"claimed for the population; leave --population out", a, data.Name, b, judged.Name)
 	}
 	return nil
-}
-
-// population loads images, by whose values claims for the population are made.
-func population(ctx context.Context, l *confidences.Labelled) (*dataset.Images, error) {
-	images, err := l.Load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("--population: %w", err)
-	}
-	return images, nil
 }
 
 func (o *recalibrateOptions) source() string {
