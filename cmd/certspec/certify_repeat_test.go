@@ -16,7 +16,7 @@ func TestRefusesAModelThatIsNoFunctionOfOneImage(t *testing.T) {
 	data := func(n string) string { return "synthetic/test[max_index=" + n + "]" }
 	certify := []string{"certify", "--sigma", "0.25", "--n", "1000"}
 	predict := []string{"predict", "--sigma", "0.25"}
-	sweep := []string{"sweep", "run", "--sigma", "0.25", "--n", "1000", "--corrupt", "fog", "--severity", "1"}
+	sweep := []string{"sweep", "--sigma", "0.25", "--n", "1000", "--corrupt", "fog", "--severity", "1"}
 	for _, c := range []struct {
 		name, kind, images string
 		verb               []string

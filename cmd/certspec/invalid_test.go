@@ -29,7 +29,7 @@ func TestOutputsThatAreNotFinite(t *testing.T) {
 			{"certify", "--rule", "fixed", "--n", "200", "--out", ledger},
 			{"predict", "--n", "300", "--json"},
 			{"predict", "--n", "300"},
-			{"sweep", "run", "--rule", "fixed", "--n", "200", "--corrupt", "fog", "--severity", "1", "--out", folder, "--json"},
+			{"sweep", "--rule", "fixed", "--n", "200", "--corrupt", "fog", "--severity", "1", "--out", folder, "--json"},
 		} {
 			cmd, stdout, stderr := program(t, append(args, common...)...)
 			cmd.Run()

@@ -166,7 +166,7 @@ func TestEveryValueCompletes(t *testing.T) {
 		}
 	}
 	for typed, want := range map[string]string{
-		"certify --rule b": "betting", "train --net resn": "resnet20", "certify --data fashionmnist/te": "fashionmnist/test", "sweep run --corrupt fog,fros": "fog,frost",
+		"certify --rule b": "betting", "train --net resn": "resnet20", "certify --data fashionmnist/te": "fashionmnist/test", "sweep --corrupt fog,fros": "fog,frost",
 		"calib worst --mode m": "max", "spectral path --kind amplitude,pi": "amplitude,pixel",
 	} {
 		text, code := output(t, append([]string{cobra.ShellCompRequestCmd}, strings.Fields(typed)...)...)
@@ -289,7 +289,7 @@ func TestMessagesOfWrongUse(t *testing.T) {
 		{[]string{"predict", "--image", "a"}, "--image a: expected whole numbers, as 1,2,3"},
 		{[]string{"preflight", "--budget", "8"}, "--budget 8: expected a time, as 90s, 5m or 8h"},
 		{[]string{"certify", "--rule", "stagd"}, "--rule stagd: expected staged, fixed, iss, betting or anytime; did you mean staged?"},
-		{[]string{"sweep", "run", "--noise", "gausian"}, "did you mean gaussian?"},
+		{[]string{"sweep", "--noise", "gausian"}, "did you mean gaussian?"},
 		{[]string{"certify", "--out"}, "--out has no value"},
 		{append(certify, "--sigma", "-1"), "--sigma is -1; expected a positive number"},
 		{append(certify, "--n", "150"), "--n is 150 noise samples; expected a multiple of the block"},
@@ -341,10 +341,10 @@ func TestMistypedFolder(t *testing.T) {
 	}
 	for says, args := range map[string][]string{
 		"there is no folder":    {"certify", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", missing},
-		"there is no folder ":   {"sweep", "run", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", filepath.Dir(missing)},
+		"there is no folder ":   {"sweep", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", filepath.Dir(missing)},
 		"that is a folder":      {"ledger", "metrics", oldLedger, "--out", t.TempDir()},
 		"is a file, not a fold": {"ledger", "metrics", oldLedger, "--out", filepath.Join(file, "x.md")},
-		"that is a file":        {"sweep", "run", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", file},
+		"that is a file":        {"sweep", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", file},
 		"is empty":              {"ledger", "metrics", oldLedger, "--out", ""},
 	} {
 		cmd, _, stderr := program(t, args...)

@@ -207,7 +207,7 @@ class Sweep(Dict[str, Ledger]):
 
     def table(self) -> Table[MeanRadius]:
         """Average certified radius by corruption, by group and over all, with 95 % intervals."""
-        found = json.loads(run(["sweep", "table", self.folder, "--json"]))
+        found = json.loads(run(["ledger", "metrics", self.folder, "--json"]))
         rows = [*found["corruptions"], *found["groups"], {**found["macr"], "name": "all"}]
         return Table(made(MeanRadius, row) for row in rows)
 

@@ -162,7 +162,7 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     words += _corruptions(corrupt, severity)
     words.append(f"--out={target}")
     with job(model, images, labels, given) as asked:
-        asked.run(["sweep", "run"], words)
+        asked.run(["sweep"], words)
     return Sweep(target)
 
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,13 +33,15 @@ func compareCommand() *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Compare two ledgers image by image, with intervals",
-		Long: `Compare two ledgers or published logs on the same images, paired by the id of the image.
+		Short: "Compare two ledgers, or two sweeps, image by image, with intervals",
+		Long: `Compare two ledgers or published logs on the same images, paired by the id of the image; or the folders of two
+sweeps, corruption by corruption.
 
 It prints the differences B − A of the average certified radius and of the certified accuracies, with
 intervals of the paired bootstrap: images are resampled, each with its results in both. An interval that holds
 0 shows no difference. Images that only one of the two has are named and left out.`,
-		Example: "  certspec ledger compare plain.ledger augmented.ledger --radii 0,0.25,0.5",
+		Example: "  certspec ledger compare plain.ledger augmented.ledger --radii 0,0.25,0.5\n" +
+			"  certspec ledger compare out/plain-C out/fouriermix-C",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -57,6 +60,14 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 	}
 	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
+	}
+	if isFolder(files[0]) && isFolder(files[1]) {
+		for _, name := range []string{"radii", "n", "alpha", "sigma"} {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("--%s with %s: it is of files", name, files[0])
+			}
+		}
+		return o.sweeps(cmd, files)
 	}
 	limit, err := o.limitOf(cmd.Flags())
 	if err != nil {
@@ -122,6 +133,11 @@ func (c *comparison) table() *table.Table {
 		t.Notes = append(t.Notes, "Only in B, not compared: "+imageList(c.OnlyB))
 	}
 	return t
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // imageList says how many images there are and names the first.

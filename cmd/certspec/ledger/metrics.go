@@ -25,19 +25,19 @@ type fileMetrics struct {
 // metricsOptions are what the flags of "ledger metrics" ask.
 type metricsOptions struct {
 	logOptions
-	names       []string
-	bounds      bool
-	cap         float64
-	by, against string
-	bootstrap   resample.Options
-	table       cli.TableOptions
-	json        *bool
+	names     []string
+	bounds    bool
+	cap       float64
+	against   string
+	bootstrap resample.Options
+	table     cli.TableOptions
+	json      *bool
 }
 
 func metricsCommand() *cobra.Command {
 	var o metricsOptions
 	cmd := &cobra.Command{
-		Use:   "metrics FILE… | --by group FOLDER",
+		Use:   "metrics FILE… | FOLDER",
 		Short: "Print average certified radius and certified accuracies, a row per file",
 		Long: `Average certified radius and certified accuracies of ledgers and of published logs: tab-separated
 text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and nused.
@@ -47,14 +47,15 @@ It warns of lines that are no rows, of missing rows, of logs that look truncated
 With --cap, radii are cut to the largest that fewer noise samples could certify, for a fair comparison.
 With --json, one object per file and line. CSV has all digits.
 
-With --by group, FOLDER holds published logs under CIFAR-10-C, corrupted/MODEL/severity_S/CORRUPTION.tsv
-beside clean/MODEL.tsv. For each model it prints the average certified radius over the corruptions of low,
-middle and high frequency and over all, and the differences from group to group and, with --against, from
-one of the models. Intervals are of the bootstrap over images, paired.`,
+Of a FOLDER that certspec sweep made it prints the average certified radius under each corruption, over the
+groups of CIFAR-C that are whole and over all (mACR); --against clean adds the differences from the clean run.
+Of a FOLDER of published logs, corrupted/MODEL/severity_S/CORRUPTION.tsv beside clean/MODEL.tsv, it prints the
+groups for each model; --against MODEL adds the differences from one of them. Intervals are of the bootstrap
+over images, paired.`,
 		Example: "  certspec ledger metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5\n" +
 			"  certspec ledger metrics a.ledger b.tsv --names \"ours,Cohen et al.\" -o table.tex\n" +
-			"  certspec ledger metrics cohen.tsv --cap 0.7805\n" +
-			"  certspec ledger metrics $CERTSPEC_DATA/certify-logs-shift --by group --against cohen",
+			"  certspec ledger metrics out/resnet20-C --against clean\n" +
+			"  certspec ledger metrics $CERTSPEC_DATA/certify-logs-shift --against cohen",
 		Args: cli.SomeLedgers,
 	}
 
@@ -66,36 +67,40 @@ one of the models. Intervals are of the bootstrap over images, paired.`,
 			"also how the lower bounds of the probability are distributed over the certified images")
 		f.Float64Var(&o.cap, "cap", 0,
 			"cut every radius to this, the largest that the noise samples of another run can certify; 0 cuts none")
-		cli.Choice(f, &o.by, "by", "",
-			"group: average certified radii of a folder of published logs by frequency group", "group")
-		f.Text(&o.against, "against", "of --by group: model that the others are compared with")
+		f.Text(&o.against, "against", "of a folder: model that the others are compared with; of a sweep clean")
 		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "radii", "names", "by", "out", "format")
+	cli.First(cmd, "radii", "names", "against", "out", "format")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
 	return cmd
 }
 
 func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 	f := cmd.Flags()
-	foreign := []string{"radii", "n", "alpha", "sigma", "names", "bounds", "cap"}
-	if o.by == "" {
-		foreign = []string{"against", "resamples", "confidence", "seed"}
+	foreign, of := []string{"radii", "n", "alpha", "sigma", "names", "bounds", "cap"}, "files"
+	folder := isFolder(files[0])
+	if !folder {
+		foreign, of = []string{"against", "resamples", "confidence", "seed"}, "a folder"
 	}
 	for _, name := range foreign {
-		if f.Changed(name) && o.by == "" {
-			return cli.Usagef("--%s goes with --by group", name)
-		} else if f.Changed(name) {
-			return cli.Usagef("--%s with --by group: it is of single files", name)
+		if f.Changed(name) {
+			return cli.Usagef("--%s with %s: it is of %s", name, files[0], of)
 		}
 	}
 	switch {
-	case o.by != "" && len(files) != 1:
-		return cli.Usagef("%s --by group wants one folder, got %d", cmd.CommandPath(), len(files))
-	case o.by != "":
-		return o.groups(cmd, files[0])
+	case folder && len(files) != 1:
+		return cli.Usagef("%s wants one folder, got %d; certspec ledger compare takes two", cmd.CommandPath(),
+			len(files))
+	case folder:
+		if err := cli.CheckBootstrap(o.bootstrap); err != nil {
+			return err
+		}
+		if isFolder(filepath.Join(files[0], "corrupted")) {
+			return o.groups(cmd, files[0])
+		}
+		return o.sweep(cmd, files[0])
 	case !(o.cap >= 0) || math.IsInf(o.cap, 0):
 		return cli.Usagef("--cap %v: expected a radius, or 0 for none", o.cap)
 	case f.Changed("names") && len(o.names) != len(files):

@@ -2,17 +2,147 @@
 package sweep
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
+// swept is what the command prints.
+type swept struct {
+	Folder   string   `json:"folder"`
+	Cells    []string `json:"cells"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// options are what the flags ask.
+type options struct {
+	sweep.Options
+	input cli.InputOptions
+	cells cellOptions
+	list  bool
+	json  *bool
+}
+
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("sweep", "Certify a data set under many corruptions, and compare the results", "", runCommand(),
-		tableCommand())
+	var o options
+	cmd := &cobra.Command{
+		Use:   "sweep {MODEL | --exec COMMAND} --data NAME --sigma S --out FOLDER [flags]",
+		Short: "Certify a data set, clean and under each corruption",
+		Long: `Certify a data set under each of many corruptions and severities, by randomized smoothing as
+certspec certify does, and as it is:
+FOLDER/fog-3.ledger and so on, and FOLDER/clean.ledger. Images are corrupted when they are read, to the bytes
+of certspec corrupt make.
+
+The same command with more corruptions adds their ledgers. certspec ledger metrics reads the folder.`,
+		Example: "  certspec sweep notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip " +
+			"100 --severity 1,3,5 --sigma 0.25 --n 10000 --out out/resnet20-C\n" +
+			"  certspec sweep notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 100 " +
+			"--corrupt Low,pixelate --sigma 0.25 --out out/low",
+		Args: cli.OneModel,
+	}
+
+	o.input.Flags(cmd)
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		o.cells.flags(f)
+		f.Uint64Var(&o.CorruptSeed, "corrupt-seed", 0, "of the corruptions")
+	})
+	cli.RunFlags(cmd, &o.Run)
+	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
+		f.Floats(&o.Run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.OutFolder(&o.Folder, "folder for the ledgers")
+		f.BoolVar(&o.list, "list", false, "print the names of the ledgers, and certify nothing")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "corrupt", "sigma", "out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.certify(cmd) }
+	return cmd
+}
+
+func (o *options) certify(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "data", "sigma", "out"); err != nil {
+		return err
+	}
+	if err := cli.CheckRun(cmd); err != nil {
+		return err
+	}
+	if err := cli.CheckRadii(o.Run.Radii); err != nil {
+		return err
+	}
+	if _, err := o.Run.Plan(); err != nil {
+		return cli.Usage(err)
+	}
+	cells, err := o.cells.cells()
+	if err != nil {
+		return err
+	}
+	done := swept{Folder: o.Folder, Cells: []string{}}
+	for _, cell := range cells {
+		done.Cells = append(done.Cells, cell.String())
+	}
+	if o.list {
+		return done.print(cmd, *o.json)
+	}
+	o.input.Images.Recorded = o.Folder
+	in, err := o.input.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var first *preflight.First
+	o.Before = func(_ sweep.Cell, run *rs.Options) (err error) {
+		if first == nil {
+			loaded, err := in.Some(cmd.Context(), rs.Shard{})
+			if err != nil {
+				return err
+			}
+			use := preflight.UseOf(o.Run)
+			use.Each *= len(cells)
+			if first, err = cli.LookFirst(cmd.Context(), in.Model, loaded, use); err != nil {
+				return err
+			}
+		}
+		run.Witness = first.Witness
+		return nil
+	}
+	at := 0
+	bar := cli.Progress()
+	o.Run.Progress = func(s progress.State) {
+		if s.Message != "" {
+			done.Warnings = append(done.Warnings, strings.TrimPrefix(s.Message, "warning: "))
+		}
+		s.Task = fmt.Sprintf("%d of %d: %s", at+1, len(cells), s.Task)
+		bar(s)
+		if s.Final {
+			at++
+		}
+	}
+	if err := sweep.Run(cmd.Context(), in.Model, in.Data, cells, o.Options); err != nil {
+		return cli.Usage(err)
+	}
+	return done.print(cmd, *o.json)
+}
+
+func (s *swept) print(cmd *cobra.Command, asJSON bool) error {
+	if asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), s)
+	}
+	for _, cell := range s.Cells {
+		if _, err := cli.Fprintf(cmd.OutOrStdout(), "%s/%s.ledger\n", s.Folder, cell); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cellOptions name corruptions and strengths.

@@ -1,4 +1,4 @@
-package sweep
+package ledger
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// sweptTable is what "sweep table" prints of one folder.
+// sweptTable is what "ledger metrics" prints of a sweep.
 type sweptTable struct {
 	Folder     string   `json:"folder"`
 	Clean      *float64 `json:"clean_acr"` // null: not there
@@ -23,7 +23,7 @@ type sweptTable struct {
 	*compare.Sweep
 }
 
-// sweptComparison is what it prints of two.
+// sweptComparison is what it prints beside the clean run, and "ledger compare" of two sweeps.
 type sweptComparison struct {
 	A          string   `json:"a"`
 	B          string   `json:"b"`
@@ -31,53 +31,13 @@ type sweptComparison struct {
 	*compare.SweepComparison
 }
 
-// tableOptions are what the flags of "sweep table" ask.
-type tableOptions struct {
-	bootstrap resample.Options
-	against   bool
-	table     cli.TableOptions
-	json      *bool
-}
-
-func tableCommand() *cobra.Command {
-	var o tableOptions
-	cmd := &cobra.Command{
-		Use:   "table FOLDER [FOLDER]",
-		Short: "Print average certified radii under corruptions, with intervals",
-		Long: `Make the table of a sweep: the average certified radius under each corruption, as the mean over its severities.
-
-It has the mean over all corruptions (mACR), the means over the groups of CIFAR-C that are whole (mACR-Low,
--Mid and -High among them), and whether Low < Mid < High. Intervals are those of the bootstrap over images.
-
---clean adds the differences to the clean run of the folder. A second folder, of a sweep over the same
-corruptions, severities and images, gives the differences second − first. Both are paired by image.`,
-		Example: "  certspec sweep table out/resnet20-C --clean\n  certspec sweep table out/plain out/fouriermix -o " +
-			"table.tex",
-	}
-
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.BoolVar(&o.against, "clean", false, "differences to the clean run of the folder")
-		f.BootstrapFlags(&o.bootstrap)
-	})
-	o.table.Flags(cmd)
-	o.json = cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, folders []string) error { return o.run(cmd, folders) }
-	return cmd
-}
-
-func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
-	if n := len(folders); n < 1 || n > 2 || o.against && n == 2 {
-		return cli.Usagef("%s wants one folder, or two without --clean", cmd.CommandPath())
-	}
-	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
-		return err
-	}
-	var sweeps []*sweep.Sweep
-	unfinished := []string{}
+// openSweeps opens folders, and names the cells that are left out since they are not complete.
+func openSweeps(folders ...string) (sweeps []*sweep.Sweep, unfinished []string, err error) {
+	unfinished = []string{}
 	for _, folder := range folders {
 		s, err := sweep.Open(folder)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		for _, name := range s.Unfinished {
 			unfinished = append(unfinished, folder+"/"+name)
@@ -87,46 +47,71 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 	if len(unfinished) > 0 {
 		cli.Say("warning: not complete, left out: %s", strings.Join(unfinished, ", "))
 	}
+	return sweeps, unfinished, nil
+}
+
+// sweep prints the radii of a sweep, or how they differ from those of its clean run.
+func (o *metricsOptions) sweep(cmd *cobra.Command, folder string) error {
+	sweeps, unfinished, err := openSweeps(folder)
+	if err != nil {
+		return err
+	}
 	s := sweeps[0]
-	if len(sweeps) == 1 && !o.against {
-		c, err := compare.MeanACR(cmd.Context(), s.Radii(), o.bootstrap)
+	switch {
+	case o.against == "clean" && s.Clean == nil:
+		return fmt.Errorf("%s has no complete clean.ledger to compare with; certspec sweep makes it", folder)
+	case o.against == "clean":
+		b := s.Radii()
+		c, err := compare.Sweeps(cmd.Context(), compare.Uncorrupted(b, compare.Of(s.Clean.Rows.Vectors())), b,
+			o.bootstrap)
 		if err != nil {
 			return cli.Usage(err)
 		}
-		t := sweptTable{folders[0], nil, unfinished, c}
-		if s.Clean != nil {
-			acr := s.Clean.ACR().Value
-			t.Clean = &acr
-		}
-		if *o.json {
-			return cli.PrintJSON(cmd.OutOrStdout(), t)
-		}
-		return o.write(cmd, t.table(s), c.Severities)
+		all := sweptComparison{folder + ", clean", folder, unfinished, c}
+		return all.print(cmd, sweeps, &o.table, *o.json)
+	case o.against != "":
+		return cli.Usagef("--against %s with %s, a sweep: expected clean", o.against, folder)
 	}
-	a, b, names := s.Radii(), s.Radii(), [2]string{folders[0] + ", clean", folders[0]}
-	switch {
-	case len(sweeps) == 2:
-		b, names = sweeps[1].Radii(), [2]string{folders[0], folders[1]}
-	case s.Clean == nil:
-		return fmt.Errorf("%s has no complete clean.ledger to compare with; certspec sweep run makes it", folders[0])
-	default:
-		a = compare.Uncorrupted(a, compare.Of(s.Clean.Rows.Vectors()))
-	}
-	c, err := compare.Sweeps(cmd.Context(), a, b, o.bootstrap)
+	c, err := compare.MeanACR(cmd.Context(), s.Radii(), o.bootstrap)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	all := sweptComparison{names[0], names[1], unfinished, c}
-	if *o.json {
-		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	t := sweptTable{folder, nil, unfinished, c}
+	if s.Clean != nil {
+		acr := s.Clean.ACR().Value
+		t.Clean = &acr
 	}
-	return o.write(cmd, all.table(sweeps), c.Severities)
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), t)
+	}
+	return writeSweep(cmd, &o.table, t.table(s), c.Severities)
 }
 
-// write puts the severities that a row is a mean over beside its name. CSV stays as it was, for
+// sweeps prints the differences of two sweeps.
+func (o *compareOptions) sweeps(cmd *cobra.Command, folders []string) error {
+	sweeps, unfinished, err := openSweeps(folders...)
+	if err != nil {
+		return err
+	}
+	c, err := compare.Sweeps(cmd.Context(), sweeps[0].Radii(), sweeps[1].Radii(), o.bootstrap)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	all := sweptComparison{folders[0], folders[1], unfinished, c}
+	return all.print(cmd, sweeps, &o.table, *o.json)
+}
+
+func (c *sweptComparison) print(cmd *cobra.Command, sweeps []*sweep.Sweep, to *cli.TableOptions, asJSON bool) error {
+	if asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), c)
+	}
+	return writeSweep(cmd, to, c.table(sweeps), c.Severities)
+}
+
+// writeSweep puts the severities that a row is a mean over beside its name. CSV stays as it was, for
 // programs that count columns.
-func (o *tableOptions) write(cmd *cobra.Command, t *table.Table, severities []int) error {
-	if o.table.Form() != "csv" {
+func writeSweep(cmd *cobra.Command, to *cli.TableOptions, t *table.Table, severities []int) error {
+	if to.Form() != "csv" {
 		t.Columns = slices.Insert(t.Columns, 1, "severities")
 		for i, row := range t.Rows {
 			over := table.None
@@ -136,7 +121,7 @@ func (o *tableOptions) write(cmd *cobra.Command, t *table.Table, severities []in
 			t.Rows[i] = slices.Insert(row, 1, any(over))
 		}
 	}
-	return o.table.Write(cmd, t)
+	return to.Write(cmd, t)
 }
 
 // cleanRow is the row of images without a corruption.
