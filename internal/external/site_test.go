@@ -39,6 +39,11 @@ const siteBudget = 4 * time.Minute
 // browser starts a headless Chromium that is there, or one that is unpacked into the cache. What goes wrong in a page, and every address
 // that is none of a file, ends up in the list.
 func browser(t *testing.T) (ctx context.Context, wrong func() []string) {
+	return newBrowser(t, siteBudget)
+}
+
+// newBrowser is a browser for so long.
+func newBrowser(t *testing.T, budget time.Duration) (ctx context.Context, wrong func() []string) {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.NoSandbox)
 	found := false
@@ -55,7 +60,7 @@ func browser(t *testing.T) (ctx context.Context, wrong func() []string) {
 		options = append(options, chromedp.ExecPath(filepath.Join(root, "usr/lib/chromium/chromium-headless-shell")),
 			chromedp.Env("LD_LIBRARY_PATH="+strings.Join(libraries, ":")))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), siteBudget)
+	ctx, cancel := context.WithTimeout(context.Background(), budget)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)

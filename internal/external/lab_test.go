@@ -1,0 +1,314 @@
+//go:build external && !noxla && linux
+
+package external
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/xml"
+	"fmt"
+	"image/png"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	cdpbrowser "github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// labBudget is what JupyterLab in a browser may take, for each user.
+const labBudget = 5 * time.Minute
+
+// What a reader does in JupyterLab as "make lab" opens it, as root and as a plain user: press Run all, move sliders,
+// interrupt, save a figure, begin a notebook from the launcher's card.
+func TestLab(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "certspec")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/certspec").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	t.Run("Notebooks", func(t *testing.T) {
+		l := openLab(t, program, false)
+		l.notebook("calibration.ipynb")
+		l.runAll()
+		l.until("all cells", 3*time.Minute, "lab.waiting() === 0")
+		l.succeeded()
+		// A slider without a kernel: the page holds all its frames.
+		const still = "[data-certspec-widget] [data-frame]"
+		before := js[string](t, l.ctx, `lab.all("`+still+`")[0].innerHTML`)
+		l.click("[data-certspec-widget] input", 1)
+		l.until("another frame", 10*time.Second, fmt.Sprintf(`lab.all("%s")[0].innerHTML !== %q`, still, before))
+
+		l.notebook("quickstart.ipynb")
+		l.runAll()
+		// The last cell waits for its sliders, which ask Go.
+		const live = "[id^=certspec-live] input:not([disabled])"
+		l.until("the live sliders", 3*time.Minute, `lab.all("`+live+`").length === 2`)
+		const frame = `lab.all("[id^=certspec-live] [data-frame]")[0].innerHTML`
+		before = js[string](t, l.ctx, frame)
+		l.click(live, 1)
+		l.until("the figure of the last image", time.Minute, fmt.Sprintf("%s !== %q", frame, before))
+		if n := js[int](t, l.ctx, "lab.waiting()"); n != 1 {
+			t.Errorf("%d cells run while the sliders wait, want 1", n)
+		}
+		l.click(`[data-command="notebook:interrupt-kernel"]`, 0.5)
+		l.until("the end of the cell", 20*time.Second, "lab.waiting() === 0")
+		l.succeeded()
+		l.saveFigure()
+	})
+	t.Run("PlainUser", func(t *testing.T) {
+		l := openLab(t, program, true)
+		l.until("the launcher's card", time.Minute,
+			`[...document.querySelectorAll(".jp-LauncherCard")].some((c) => c.textContent.includes("New certification"))`)
+		js[any](t, l.ctx, `jupyterapp.commands.execute("certspec:new", { cwd: "" }), 0`)
+		l.until("its file", 20*time.Second, `jupyterapp.shell.currentWidget?.context?.path === "Untitled.ipynb"`)
+		l.notebook("Untitled.ipynb")
+		l.runAll()
+		l.until("all cells", 3*time.Minute, "lab.waiting() === 0")
+		l.succeeded()
+		said := js[string](t, l.ctx, `JSON.stringify(lab.said("stream"))`)
+		if !strings.Contains(said, "certification.ledger: holds") {
+			t.Errorf("the last cell of the template says %s", said)
+		}
+	})
+}
+
+// lab is a JupyterLab in a browser.
+type lab struct {
+	*testing.T
+	ctx       context.Context
+	downloads string
+}
+
+// openLab starts JupyterLab on a copy of the notebooks and opens it in a browser. Where root is to be a plain user, he
+// is one in a namespace of his own: his files and the cache stay his.
+func openLab(t *testing.T, program string, plain bool) *lab {
+	t.Helper()
+	l, folder := &lab{T: t, downloads: t.TempDir()}, t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS("../../notebooks")); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	listener.Close()
+	args := []string{"notebook", "lab", folder, "--", "--no-browser", "--port=" + port, "--ServerApp.port_retries=0",
+		"--IdentityProvider.token=secret", "--LabApp.expose_app_in_browser=True"}
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() == 0 && plain {
+		attributes.Cloneflags = syscall.CLONE_NEWUSER
+		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: 1000, HostID: 0, Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: 1000, HostID: 0, Size: 1}}
+	} else {
+		args = append(args, "--allow-root")
+	}
+	server := exec.Command(program, args...)
+	server.SysProcAttr = attributes
+	server.Env = append(os.Environ(), "CERTSPEC_TIER=fast", "JUPYTER_CONFIG_DIR="+t.TempDir())
+	said, err := os.Create(filepath.Join(t.TempDir(), "said")) // a file: kernels may hold on to it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	server.Stdout, server.Stderr = said, said
+	if err := server.Start(); err != nil {
+		if attributes.Cloneflags != 0 {
+			t.Skipf("root cannot become a plain user here: %v", err)
+		}
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Wait() }()
+	t.Cleanup(func() {
+		// It ends its kernels, too, which a signal may leave behind.
+		if answer, err := http.Post("http://"+address+"/api/shutdown?token=secret", "application/json", nil); err == nil {
+			answer.Body.Close()
+		}
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			_ = syscall.Kill(-server.Process.Pid, syscall.SIGKILL)
+			<-done
+		}
+	})
+	for began := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		if answer, err := http.Get("http://" + address + "/lab?token=secret"); err == nil {
+			answer.Body.Close()
+			break
+		}
+		select {
+		case err := <-done:
+			done <- err
+			words, _ := os.ReadFile(said.Name())
+			t.Fatalf("JupyterLab ended: %v\n%s", err, words)
+		default:
+		}
+		if time.Since(began) > 4*time.Minute { // the first time all of it is installed
+			t.Fatal("JupyterLab does not answer within four minutes")
+		}
+	}
+	l.ctx, _ = newBrowser(t, labBudget)
+	if _, err := chromedp.Call(l.ctx, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
+		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorAllow, DownloadPath: l.downloads}); err != nil {
+		t.Fatal(err)
+	}
+	size := emulation.SetDeviceMetricsOverrideParams{Width: 1500, Height: 1100, DeviceScaleFactor: 1}
+	if _, err := chromedp.Call(l.ctx, emulation.SetDeviceMetricsOverride, size); err != nil {
+		t.Fatal(err)
+	}
+	do(t, l.ctx, chromedp.Navigate("http://"+address+"/lab?token=secret"))
+	l.until("JupyterLab", time.Minute, `globalThis.jupyterapp?.commands.hasCommand("docmanager:open") &&
+		document.getElementById("jupyterlab-splash") === null`)
+	js[any](t, l.ctx, labScript)
+	return l
+}
+
+// labScript asks the program of the page, not its elements: a cell outside of the window may have none.
+const labScript = `globalThis.lab = {
+	open: async (path) => {
+		lab.panel = await jupyterapp.commands.execute("docmanager:open", { path, factory: "Notebook" });
+		await lab.panel.revealed;
+		await lab.panel.sessionContext.ready;
+	},
+	all: (selector) => lab.panel.node.querySelectorAll(selector),
+	show: async (selector) => {
+		const e = lab.all(selector)[0], notebook = lab.panel.content;
+		const cell = notebook.widgets.findIndex((c) => c.node.contains(e));
+		if (cell >= 0) await notebook.scrollToItem(cell, "center");
+		e.scrollIntoView({ block: "center" });
+	},
+	code: () => lab.panel.content.widgets.filter((c) => c.model.type === "code"),
+	waiting: () => lab.code().filter((c) => c.model.executionState !== "idle").length,
+	said: (kind) => lab.code().flatMap((c) => c.model.outputs.toJSON()).filter((o) => o.output_type === kind),
+}; 0`
+
+// until waits for a condition of the page. Where it does not come the page is kept as a picture.
+func (l *lab) until(what string, most time.Duration, condition string) {
+	l.Helper()
+	began := time.Now()
+	for ; !js[bool](l.T, l.ctx, "!!("+condition+")"); time.Sleep(200 * time.Millisecond) {
+		if time.Since(began) > most {
+			file := filepath.Join(os.TempDir(), "certspec-lab.png")
+			_ = os.WriteFile(file, do(l.T, l.ctx, chromedp.CaptureScreenshot()), 0o644)
+			l.Fatalf("%s: not within %v; %s shows the page", what, most, file)
+		}
+	}
+	l.Logf("%s: %.1f s", what, time.Since(began).Seconds())
+}
+
+// notebook opens a notebook, whose kernel answers.
+func (l *lab) notebook(name string) {
+	l.Helper()
+	do(l.T, l.ctx, chromedp.Evaluate[any](fmt.Sprintf("lab.open(%q).then(() => 0)", name), chromedp.EvalAwaitPromise))
+	l.until(name, time.Minute, `lab.panel.sessionContext.session?.kernel?.status === "idle"`)
+}
+
+// runAll does what "Run All Cells" of the menu Run does, and waits until cells run.
+func (l *lab) runAll() {
+	l.Helper()
+	js[any](l.T, l.ctx, `jupyterapp.commands.execute("runmenu:run-all"), 0`)
+	l.until("the first cell", 20*time.Second, "lab.waiting() > 0")
+}
+
+// click presses the mouse on the first element of a selector, at a share of its width. JupyterLab's buttons listen to
+// the mouse alone.
+func (l *lab) click(selector string, share float64) {
+	l.Helper()
+	do(l.T, l.ctx, chromedp.Evaluate[any](fmt.Sprintf("lab.show(%q).then(() => 0)", selector), chromedp.EvalAwaitPromise))
+	var at [2]float64
+	for before := at; ; before = at { // what lies above an element may still come, and move it
+		at = js[[2]float64](l.T, l.ctx, fmt.Sprintf(`(() => {
+			const e = lab.all(%q)[0];
+			const r = e.getBoundingClientRect();
+			return [r.left + 4 + %g * (r.width - 8), r.top + r.height / 2];
+		})()`, selector, share))
+		if at == before {
+			break
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+	do(l.T, l.ctx, chromedp.MouseClickXY(at[0], at[1]))
+}
+
+// succeeded wants every cell to have run, without an error.
+func (l *lab) succeeded() {
+	l.Helper()
+	for _, e := range js[[]struct{ Ename, Evalue string }](l.T, l.ctx, `lab.said("error")`) {
+		l.Errorf("a cell fails: %s: %s", e.Ename, e.Evalue)
+	}
+	if n := js[int](l.T, l.ctx, "lab.code().filter((c) => !c.model.executionCount).length"); n > 0 {
+		l.Errorf("%d cells did not run", n)
+	}
+}
+
+// saveFigure saves the first figure that has numbers in each form, by its menu, and reads what came.
+func (l *lab) saveFigure() {
+	l.Helper()
+	reads := map[string]func(data []byte) error{
+		"pdf": func(data []byte) error {
+			if !bytes.HasPrefix(data, []byte("%PDF-")) || !bytes.Contains(data, []byte("%%EOF")) {
+				return fmt.Errorf("no PDF: it begins with %.20q", data)
+			}
+			return nil
+		},
+		"svg": func(data []byte) error {
+			var drawing struct {
+				XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
+				Label   string   `xml:"aria-label,attr"`
+			}
+			if err := xml.Unmarshal(data, &drawing); err != nil || drawing.Label == "" {
+				return fmt.Errorf("no drawing with words: %w", err)
+			}
+			return nil
+		},
+		"png": func(data []byte) error {
+			picture, err := png.Decode(bytes.NewReader(data))
+			if err == nil && picture.Bounds().Dx() < 500 {
+				err = fmt.Errorf("%d pixels wide, want 500 or more", picture.Bounds().Dx())
+			}
+			return err
+		},
+		"csv": func(data []byte) error {
+			rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+			if err == nil && (len(rows) < 10 || rows[0][1] != "radius") {
+				err = fmt.Errorf("%d rows, the first %q, want the steps of a curve", len(rows), rows[0])
+			}
+			return err
+		},
+	}
+	for kind, read := range reads {
+		js[any](l.T, l.ctx, fmt.Sprintf(`(() => {
+			const menu = [...lab.all("[data-certspec-save]:has([value=csv]):has([value=pdf])")][0];
+			menu.value = %q;
+			menu.dispatchEvent(new Event("change"));
+		})()`, kind))
+		var saved []string
+		for range 50 {
+			if saved, _ = filepath.Glob(filepath.Join(l.downloads, "*."+kind)); len(saved) > 0 {
+				break
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		if len(saved) == 0 {
+			l.Errorf("no %s was saved", kind)
+			continue
+		}
+		data, err := os.ReadFile(saved[0])
+		if err == nil {
+			err = read(data)
+		}
+		if err != nil {
+			l.Errorf("%s: %v", filepath.Base(saved[0]), err)
+		}
+	}
+}
