@@ -75,7 +75,7 @@ func (s Smoothing) Figure() *Figure {
 			left := draw.Crop(c, 0, smoothingLeft-(c.Max.X-c.Min.X), 0, 0)
 			s.paintSamples(left, picture, samples, answers, row, predicted, name)
 			figure.CertifiedAccuracy(draw.Crop(c, smoothingLeft+16, 0, 0, 0),
-				f.words(curveTitle([]*rs.Run{s.Run}), "", ""), curve)
+				f.words(headline([]*rs.Run{s.Run}), "", ""), curve)
 		},
 	}
 }

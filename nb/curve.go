@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -19,7 +20,7 @@ func Curve(runs ...*rs.Run) *Figure {
 	if len(runs) == 0 {
 		end(fmt.Errorf("nb.Curve: no run to draw"))
 	}
-	names, title := runNames(runs, false), curveTitle(runs)
+	names, title := runNames(runs, false), headline(runs)
 	curves := make([]figure.Curve, len(runs))
 	for i, run := range runs {
 		curve, cap := run.Curve(), run.RadiusCap()
@@ -31,8 +32,8 @@ func Curve(runs ...*rs.Run) *Figure {
 		curves[0].Name = "" // the title says it
 	}
 	return &Figure{
-		Caption: "certified accuracy of the smoothed classifier against the radius, with 95 % intervals: " + title +
-			caption(names, curves),
+		Caption: "certified accuracy of the smoothed classifier against the radius, with 95 % intervals: " +
+			curveTitle(runs) + caption(names, curves),
 		Width: figure.Width, Height: figure.Height, numbers: numbers,
 		paint: func(f *Figure, c draw.Canvas) {
 			figure.CertifiedAccuracy(figure.Inset(c), f.words(title, "", ""), curves...)
@@ -83,11 +84,25 @@ func maxSamples(run *rs.Run) int {
 	return looks[len(looks)-1].Samples
 }
 
-// curveTitle names what all runs share: data, images, model, σ.
+// headline says what a curve shows: of a single one the certified accuracy at the largest multiple of ¼ below its
+// cap; then what all share.
+func headline(runs []*rs.Run) string {
+	radius := math.Floor(4*runs[0].RadiusCap()) / 4
+	if len(runs) > 1 || runs[0].ACR().Images == 0 || radius == 0 {
+		return "Certified accuracy by radius\n" + curveTitle(runs)
+	}
+	share := runs[0].CertifiedAccuracy(radius)[0].Value
+	return fmt.Sprintf("%.1f %% of the images are certified within radius %g\n%s", math.Floor(1000*share+1e-9)/10,
+		radius, curveTitle(runs))
+}
+
+// curveTitle names what all runs share: data, images, model, σ, noise samples and α.
 func curveTitle(runs []*rs.Run) string {
 	sets, models, sigmas := map[string]bool{}, map[string]bool{}, map[float64]bool{}
+	samples, alphas := map[int]bool{}, map[float64]bool{}
 	for _, run := range runs {
 		sets[dataName(run)], models[run.Header.Model.Name], sigmas[run.Header.Sigma] = true, true, true
+		samples[maxSamples(run)], alphas[run.Header.Alpha] = true, true
 	}
 	h := runs[0].Header
 	var parts []string
@@ -99,6 +114,12 @@ func curveTitle(runs []*rs.Run) string {
 	}
 	if len(sigmas) == 1 {
 		parts = append(parts, fmt.Sprintf("σ = %g", h.Sigma))
+	}
+	if len(samples) == 1 {
+		parts = append(parts, "n ≤ "+table.Grouped(float64(maxSamples(runs[0])), 0))
+	}
+	if len(alphas) == 1 {
+		parts = append(parts, fmt.Sprintf("α = %g", h.Alpha))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -3,6 +3,8 @@ package nb
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
@@ -41,6 +45,10 @@ func defaults(value any) ([]any, bool) {
 		return []any{reliability("Accuracy against confidence", v)}, true
 	case *sweep.Sweep:
 		return corrupted(v), true
+	case lines.Record:
+		return []any{records(v)}, true
+	case []lines.Record:
+		return []any{records(v...)}, true
 	case *ood.Measurement:
 		return []any{HistogramRows([]*ood.Measurement{v})}, true
 	case *compare.Comparison:
@@ -124,6 +132,34 @@ func compared(c *compare.Comparison) *Tabular {
 		add(fmt.Sprintf("certified accuracy at %g", at.Radius), at.Difference)
 	}
 	t.Notes = []string{fmt.Sprintf("%d images in both; paired bootstrap over them.", c.Images)}
+	return t
+}
+
+// records are a table of models: their labels, their accuracies in percent and what may predict them.
+func records(all ...lines.Record) *Tabular {
+	t := Columns("model")
+	for _, r := range all {
+		for _, names := range []iter.Seq[string]{maps.Keys(r.Labels), maps.Keys(r.Percent), maps.Keys(r.Numbers)} {
+			for _, name := range slices.Sorted(names) {
+				if !slices.Contains(t.Columns, name) {
+					t.Columns = append(t.Columns, name)
+				}
+			}
+		}
+	}
+	for _, r := range all {
+		row := []any{r.Model}
+		for _, name := range t.Columns[1:] {
+			var cell any = cmp.Or(r.Labels[name], table.None)
+			for _, values := range []map[string]float64{r.Percent, r.Numbers} {
+				if v, ok := values[name]; ok {
+					cell = v
+				}
+			}
+			row = append(row, cell)
+		}
+		t.Add(row...)
+	}
 	return t
 }
 

@@ -56,7 +56,7 @@ func TestRunTable(t *testing.T) {
 			t.Errorf("%s is %v, want %v", table.Columns[i], got, want)
 		}
 	}
-	if !strings.Contains(table.Notes[0], "10000 noise samples") || !strings.Contains(table.Notes[0], "above 0.7997") {
+	if !strings.Contains(table.Notes[0], "10,000 noise samples") || !strings.Contains(table.Notes[0], "above 0.7997") {
 		t.Errorf("note %q does not name n and the largest radius", table.Notes[0])
 	}
 }

@@ -42,8 +42,12 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 		}
 		tiles = append(tiles, t)
 	}
-	f := mosaic(fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name)),
-		images.Shape, [][]tile{tiles}, nil)
+	title := fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name))
+	if k := len(rows) - 1; k > 0 && rows[0].Certified() && rows[k].Certified() {
+		title = fmt.Sprintf("%d images of %s, from radius %.3f to %.3f", len(tiles), setName(images.Name),
+			down(rows[0].Radius), down(rows[k].Radius))
+	}
+	f := mosaic(title, images.Shape, [][]tile{tiles}, nil)
 	f.numbers = func() *Tabular {
 		t := Columns("image", "label", "class", "radius")
 		for _, row := range rows {
@@ -190,7 +194,7 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 		tops[r] = total
 		total += height + lines*textLine + gap
 	}
-	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel,
+	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total) * pngPixel,
 		pixels: true}
 	f.paint = func(_ *Figure, c draw.Canvas) {
 		at := func(x, y int) vg.Point {

@@ -68,12 +68,14 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 		scale := max(1, tileSize/shape.Width)
 		var b bytes.Buffer
 		end((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, enlarged(shape, image(at), scale)))
-		return []string{fmt.Sprintf(`<img alt="%s" width="%d" src="data:image/png;base64,%s">`,
+		const picture = `<img alt="%s" width="%d" src="data:image/png;base64,%s">`
+		return []string{"<div>" + html.EscapeString(caption) + "</div>", fmt.Sprintf(picture,
 			html.EscapeString(caption), scale*shape.Width, base64.StdEncoding.EncodeToString(b.Bytes()))}
 	}}
 }
 
 // HeatMaps draws maps over frequencies side by side, with their titles, in colours from low (black) to high (white).
+// What stands before the first semicolon of the caption is the title above several.
 // The page holds pixels, since a drawing of all cells would be many times larger.
 func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
 	if len(titles) != len(maps) || len(maps) == 0 {
@@ -91,9 +93,13 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 }
 
 func heatMaps(caption string, of figure.HeatMaps) *Figure {
+	if len(of.Maps) > 1 {
+		of.Title, _, _ = strings.Cut(caption, ";")
+	}
 	width, height := of.Size()
 	return &Figure{Caption: caption, Width: width, Height: height, paint: func(f *Figure, c draw.Canvas) {
 		again := of
+		again.Title = cmp.Or(f.Title, of.Title)
 		again.Maps = slices.Clone(of.Maps)
 		for i := range again.Maps {
 			m := &again.Maps[i]

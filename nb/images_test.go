@@ -24,7 +24,7 @@ func TestBrowse(t *testing.T) {
 		return []uint8{10, uint8(100 * at[0])}
 	})
 	for choice, want := range []uint32{0, 100} {
-		text := w.Frame([]int{choice})[0]
+		text := strings.Join(w.Frame([]int{choice}), "")
 		_, encoded, _ := strings.Cut(text, "base64,")
 		encoded, _, _ = strings.Cut(encoded, `"`)
 		data, err := base64.StdEncoding.DecodeString(encoded)

@@ -20,6 +20,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -270,6 +271,21 @@ func TestShowDefaults(t *testing.T) {
 		Show(of.value)
 		if _, picture := (*sent)[0].Data[protocol.MIMEImagePNG]; !picture || len(*sent) != of.parts {
 			t.Errorf("%T: %d parts, the first a picture: %v", of.value, len(*sent), picture)
+		}
+	}
+}
+
+// Records of models become a table with a column for each label, accuracy and number; what a record lacks is left open.
+func TestShowOfRecords(t *testing.T) {
+	sent := page(t)
+	Show([]lines.Record{
+		{Model: "vgg", Labels: map[string]string{"pruning": "lth"}, Percent: map[string]float64{"fog": 70.5}},
+		{Model: "conv", Numbers: map[string]float64{"jacobian": 2.25}},
+	})
+	text, _ := (*sent)[0].Data[protocol.MIMETextPlain].(string)
+	for _, want := range []string{"model", "pruning", "fog", "jacobian", "lth", "70.5", "2.25", "–"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
 }

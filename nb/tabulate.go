@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -72,9 +73,9 @@ func runTable(runs []*rs.Run) *Tabular {
 			}
 		}
 		t.Rows = append(t.Rows, append(row, run.Abstained()))
-		note := fmt.Sprintf("%s: %s rule, up to %d noise samples per image (which can certify no radius above "+
-			"%.4f), α = %g, %s noise",
-			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples, math.Ceil(1e4*run.RadiusCap())/1e4,
+		note := fmt.Sprintf("%s: %s rule, up to %s noise samples per image (which can certify no radius above "+
+			"%.4f), α = %g, Gaussian noise (%s)",
+			names[i], h.Rule.Name, table.Grouped(float64(maxSamples(run)), 0), math.Ceil(1e4*run.RadiusCap())/1e4,
 			h.Alpha, h.Noise)
 		if !run.Complete() {
 			note += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)

@@ -88,8 +88,9 @@ func (w *Widget) HTML() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<div data-certspec-widget=\"%s\" style=\"font-family:sans-serif\">\n<div>\n", id)
 	for _, s := range w.Sliders {
-		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:16em\">%s <input type=\"range\" min=\"0\" "+
-			"max=\"%d\" step=\"1\" value=\"%d\" disabled style=\"vertical-align:middle\"> <output>%s</output></label>\n",
+		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:16em;margin-right:1em\">%s "+
+			"<input type=\"range\" min=\"0\" max=\"%d\" step=\"1\" value=\"%d\" disabled "+
+			"style=\"vertical-align:middle\"> <output>%s</output></label>\n",
 			html.EscapeString(s.Name), len(s.Values)-1, s.Start, html.EscapeString(s.Values[s.Start]))
 	}
 	b.WriteString("</div>\n<div data-frame>")

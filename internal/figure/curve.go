@@ -103,8 +103,12 @@ var capStyle = draw.LineStyle{Color: Grey, Dashes: []vg.Length{1.5, 2}, Width: 1
 func capLabel(curve Curve) *plotter.Labels {
 	style := Label(9, Grey)
 	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YBottom
+	at := plotter.XY{X: curve.Cap, Y: 0.02}
+	if k := len(curve.Accuracy) - 1; k >= 0 && curve.Accuracy[k] < 0.5 { // more room above the curve
+		at.Y, style.XAlign = 0.98, draw.XRight
+	}
 	return &plotter.Labels{
-		XYs: plotter.XYs{{X: curve.Cap, Y: 0.02}}, Offset: vg.Point{X: -2},
+		XYs: plotter.XYs{at}, Offset: vg.Point{X: -2},
 		Labels: []string{"cap of n ≤ " + table.Grouped(float64(curve.Samples), 0)}, TextStyle: []draw.TextStyle{style},
 	}
 }

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
@@ -20,5 +21,26 @@ func TestStepsHaveTheRightCorners(t *testing.T) {
 	}
 	if none := (Curve{}).steps(); len(none) != 1 || none[0] != (plotter.XY{}) {
 		t.Errorf("a curve of nothing has corners %v, want only the origin", none)
+	}
+}
+
+// Maps of one scale in two rows have one bar, as wide as it is planned, and its ticks are round.
+func TestOneBarForMaps(t *testing.T) {
+	of := HeatMaps{Title: "maps", Columns: 2, Low: 0, High: 0.15}
+	for range 3 {
+		of.Maps = append(of.Maps, HeatMap{Columns: []int{-1, 0}, Rows: []int{0, 1}, Values: []float64{0, 0.1, 0.15, 0.05}})
+	}
+	width, height := of.Size()
+	data, err := SVG(width, height, "maps", of.Paint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(data), `<image preserveAspectRatio="none" `); n != 1 || strings.Count(string(data), "<image") != 1 {
+		t.Errorf("%d bars of %d pictures, want 1 of 1", n, strings.Count(string(data), "<image"))
+	}
+	for _, label := range []string{">0.05</text>", ">0.10</text>", ">0.15</text>", ">−1</text>", ">maps</text>"} {
+		if !strings.Contains(string(data), label) {
+			t.Errorf("no text %s", label)
+		}
 	}
 }

@@ -2,11 +2,13 @@ package figure
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -50,10 +52,8 @@ func (m HeatMap) paintBar(c draw.Canvas) {
 	colours.Rasterized = true // no seams between the shades
 	bar.Add(colours)
 	var ticks plot.ConstantTicks
-	for i := range 5 {
-		share := float64(i) / 4
-		ticks = append(ticks, plot.Tick{Value: share * (steps - 1), Label: fmt.Sprintf("%.2f",
-			m.Low+share*(m.High-m.Low))})
+	for _, t := range (roundTicks{}).Ticks(m.Low, m.High) {
+		ticks = append(ticks, plot.Tick{Value: (t.Value - m.Low) / (m.High - m.Low) * (steps - 1), Label: t.Label})
 	}
 	// the blank keeps the axes of both level
 	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks
@@ -86,7 +86,7 @@ func (p plane) Z(c, r int) float64 { return p.values[r*len(p.columns)+c] }
 func (p plane) X(c int) float64    { return float64(c) }
 func (p plane) Y(r int) float64    { return float64(r) }
 
-// placeTicks names at most some eight places, zero among them.
+// placeTicks names at most some six places, zero among them.
 func placeTicks(numbers []int) plot.ConstantTicks {
 	zero := 0
 	for i, n := range numbers {
@@ -94,19 +94,20 @@ func placeTicks(numbers []int) plot.ConstantTicks {
 			zero = i
 		}
 	}
-	step := (len(numbers) + 7) / 8
+	step := (len(numbers) + 5) / 6
 	var ticks plot.ConstantTicks
 	for i, n := range numbers {
 		if (i-zero)%step == 0 {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: fmt.Sprint(n)})
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: minus(fmt.Sprint(n))})
 		}
 	}
 	return ticks
 }
 
-// HeatMaps are maps side by side, in rows, on one scale, whose bar stands at the right of each row.
+// HeatMaps are maps side by side, in rows, on one scale, whose bar stands at the right of the first row.
 type HeatMaps struct {
-	Columns   int // at most
+	Title     string // above all of them
+	Columns   int    // at most
 	Low, High float64
 	Maps      []HeatMap
 }
@@ -115,6 +116,7 @@ type HeatMaps struct {
 const (
 	mapSide  = 2.4 * vg.Inch
 	barWidth = 0.75 * vg.Inch
+	heading  = 18 // points above the maps
 )
 
 func (m HeatMaps) lines() (columns, lines int) {
@@ -124,18 +126,28 @@ func (m HeatMaps) lines() (columns, lines int) {
 // Size is that of the picture.
 func (m HeatMaps) Size() (width, height vg.Length) {
 	columns, lines := m.lines()
-	return vg.Length(columns)*mapSide + barWidth, vg.Length(lines) * mapSide
+	return vg.Length(columns)*mapSide + barWidth, vg.Length(lines)*mapSide + m.heading()
+}
+
+func (m HeatMaps) heading() vg.Length {
+	if m.Title == "" {
+		return 0
+	}
+	return heading
 }
 
 // Paint draws the maps.
 func (m HeatMaps) Paint(c draw.Canvas) {
 	width, height := m.Size()
+	above := Label(10, color.Black)
+	above.XAlign = text.XLeft
+	c.FillText(above, vg.Point{X: c.Min.X + Margin, Y: c.Max.Y - 4}, m.Title)
 	for i, one := range m.Maps {
-		left, top := vg.Length(i%m.Columns)*mapSide, vg.Length(i/m.Columns)*mapSide
+		left, top := vg.Length(i%m.Columns)*mapSide, m.heading()+vg.Length(i/m.Columns)*mapSide
 		one.Low, one.High = m.Low, m.High
 		row := draw.Crop(c, 0, 0, height-mapSide-top, -top)
 		one.paintMap(draw.Crop(row, left, left+mapSide-width, 0, 0))
-		if i%m.Columns == 0 {
+		if i == 0 {
 			one.paintBar(draw.Crop(row, width-barWidth, 0, 0, 0))
 		}
 	}

@@ -47,6 +47,7 @@ func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]by
 	}
 	data = bytes.ReplaceAll(data, []byte("<text textLength"),
 		[]byte("<text lengthAdjust=\"spacingAndGlyphs\" textLength"))
+	data = bytes.ReplaceAll(data, []byte("<image "), []byte("<image preserveAspectRatio=\"none\" "))
 	// Where the font is not installed, a browser shall not fall back to a serif one.
 	data = bytes.ReplaceAll(joined(data), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))

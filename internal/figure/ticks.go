@@ -28,12 +28,15 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 		tick := plot.Tick{Value: k * step / 2}
 		if math.Mod(k, 2) == 0 {
 			tick.Value = k / 2 * step
-			tick.Label = table.Grouped(tick.Value+0, digits)
+			tick.Label = minus(table.Grouped(tick.Value+0, digits))
 		}
 		ticks = append(ticks, tick)
 	}
 	return ticks
 }
+
+// minus is a number with a true minus sign.
+func minus(number string) string { return strings.Replace(number, "-", "−", 1) }
 
 // roundStep is the distance of the ticks over a width, and how many digits stand behind its point.
 func roundStep(width float64) (step float64, digits int) {
@@ -58,7 +61,7 @@ func LogTicks(axis *plot.Axis) {
 	low, high := int(math.Floor(math.Log10(axis.Min)+1e-9)), int(math.Ceil(math.Log10(axis.Max)-1e-9))
 	var ticks []plot.Tick
 	for power := low; power <= high; power++ {
-		tick := plot.Tick{Value: math.Pow10(power), Label: "10^" + strings.Replace(strconv.Itoa(power), "-", "−", 1)}
+		tick := plot.Tick{Value: math.Pow10(power), Label: "10^" + minus(strconv.Itoa(power))}
 		if power >= -3 && power <= 3 {
 			tick.Label = table.Grouped(tick.Value, max(0, -power))
 		}

@@ -73,6 +73,8 @@ def page(notebook):
             if "text/markdown" in data:
                 data["text/markdown"] = formulas.take(data["text/markdown"])
     body, _ = HTMLExporter().from_notebook_node(notebook)
+    # Code in an output would have the letters of its text.
+    body = body.replace("</head>", "<style>.jp-RenderedMarkdown pre { font-family: monospace }</style></head>", 1)
     # The template leaves the alternative text open, in the order of the pictures.
     parts = body.split('alt="No description has been provided for this image"')
     if len(parts) != len(captions) + 1:

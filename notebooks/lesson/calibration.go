@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
@@ -45,7 +46,7 @@ func About(sets ...Scored) *nb.Tabular {
 
 // Width is the mean width of the certified intervals at each radius, up to the first at which no image is certified.
 func Width(s Scored, method confidence.Method, radii ...float64) nb.Line {
-	line := nb.Line{Name: string(method)}
+	line := nb.Line{Name: strings.Replace(string(method), "cdf", "CDF", 1)}
 	for _, c := range s.Certified(method, radii...) {
 		if len(c.Lower) == 0 {
 			break
@@ -160,17 +161,19 @@ func ADMM(s Scored, radius float64, steps int) {
 		settings[i].Steps, settings[i].Record = steps, true
 	}
 	for _, run := range nb.Must(program.Search(nb.Context(), c.Confidence, settings, nil)) {
-		title := fmt.Sprintf("%s, R = %g: %s start, step on a %g, on z %g", s.Name, radius, run.Start, run.StepA,
-			run.StepZ)
+		title := fmt.Sprintf("%s, R = %g: ADMM from %s confidences, steps of %g for a and %g for z", s.Name, radius,
+			strings.Replace(string(run.Start), "brier", "Brier", 1), run.StepA, run.StepZ)
 		errors, lagrangian, residuals := traces(run.Trace, exact)
 		nb.Show(
-			nb.Lines(nb.Axes{Title: title, X: "step", Y: "calibration error", LogY: true,
+			nb.Lines(nb.Axes{Title: "The relaxed error passes the optimum, the projected one does not\n" + title,
+				X: "step", Y: "calibration error", LogY: true,
 				Caption: "calibration error along a run of ADMM, " + title}, errors...),
-			nb.Lines(nb.Axes{Title: title, X: "step", Y: "augmented Lagrangian",
+			nb.Lines(nb.Axes{Title: "The Lagrangian swings\n" + title, X: "step", Y: "augmented Lagrangian",
 				Caption: "Lagrangian along a run of ADMM, " + title}, lagrangian),
-			nb.Lines(nb.Axes{Title: title, X: "step", Y: "residual, ℓ₂ norm", LogY: true,
+			nb.Lines(nb.Axes{Title: "How far each constraint is from being kept\n" + title, X: "step",
+				Y: "residual, ℓ₂ norm", LogY: true,
 				Caption: "residuals along a run of ADMM, " + title}, residuals...),
-			nb.Assignments("assignment a of ten samples to 15 bins, from 0 (black) to 1 (white): "+title, 15,
+			nb.Assignments("Assignment a of ten samples to 15 bins, from 0 (black) to 1 (white); "+title, 15,
 				run.Snapshots...),
 			fmt.Sprintf("best %.4f at step %d of %d; the optimum is %.4f", run.Best, run.BestStep, run.Done, exact))
 		nb.Assert(run.Best > 0 && run.Best <= exact+1e-12, "ADMM found %g, more than the optimum %g", run.Best, exact)

@@ -86,7 +86,7 @@ func Starts(s Scored, trials, steps int, radii ...float64) (*nb.Figure, *nb.Tabu
 			mip.Most(found, "dECE", false),
 			mip.Most(from(mip.Clean), "dECE", false), mip.Most(from(mip.Brier), "dECE", false))
 	}
-	return nb.Plot(calibplot.Starts(s.Name, all),
+	return nb.Plot(calibplot.Starts("Where a search begins decides what it finds\n"+s.Name, all),
 		"calibration error that each run of ADMM and dECE finds, by its start, "+s.Name), t
 }
 

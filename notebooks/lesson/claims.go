@@ -3,6 +3,7 @@ package lesson
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/certspec/certspec/calib"
@@ -61,6 +62,9 @@ func Claims(s Scored, delta float64, radii ...float64) (*nb.Widget, []float64) {
 	return slide(caption, radii, tables, figure, all), together
 }
 
+// third is a number to the third decimal.
+func third(v float64) float64 { return math.Round(1e3*v) / 1e3 }
+
 // Recalibrated fits a map at each radius on the images at even places, by the certified Brier
 // score, and judges it on the others, beside the confidences as they are and a constant one. The
 // second value says at which radii the map is no better than the constant.
@@ -89,9 +93,9 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 		rows, useless, err := calib.JudgeRecalibration(g, nb.Must(calib.Accuracy(fit.Correct)), judged, Bins(15), k)
 		nb.Check(err)
 		t := nb.Columns("confidences", "ECE", "resolution", "CCE", "all at once", "CBS")
-		t.Title = fmt.Sprintf("%s at R = %g: %v", s.Name, c.Radius, g)
+		t.Title = fmt.Sprintf("%s at R = %g", s.Name, c.Radius)
 		for i, row := range rows {
-			t.Add(row.Confidences, *row.ECE, *row.Resolution, *row.CCE, *row.Joint, *row.CBS)
+			t.Add(row.Confidences, third(*row.ECE), *row.Resolution, third(*row.CCE), *row.Joint, *row.CBS)
 			all.Add(c.Radius, g.String(), row.Confidences, *row.Resolution, *row.CCE, *row.Joint, *row.CBS)
 			lines[i].X, lines[i].Y = append(lines[i].X, c.Radius), append(lines[i].Y, *row.CBS)
 		}

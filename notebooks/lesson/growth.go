@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 )
@@ -38,7 +39,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		trueLine.Y = append(trueLine.Y, shareFrom(truth, r))
 	}
 	growing, fixed, level := nb.Line{Name: "anytime"}, nb.Line{Name: "fixed"}, nb.Line{Name: "true"}
-	table := nb.Columns("budget", "noise samples", "mean radius", "band", "fixed: mean radius")
+	rows := nb.Columns("budget", "noise samples", "mean radius", "band", "fixed: mean radius")
 	slider := nb.Slider{Name: "noise samples", Start: len(budgets) / 2}
 	var figures []*nb.Figure
 	held := true
@@ -63,13 +64,14 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 				bands.Accuracy[i].Upper)
 		}
 		figures = append(figures, nb.Lines(nb.Axes{
-			Title: fmt.Sprintf("%d images, %d noise samples in all, σ = %g", len(run.Rows), run.Passes(), opt.Sigma),
-			X:     "radius", Y: "share of the images",
+			Title: fmt.Sprintf("The band holds the true curve\n%d images, %s noise samples in all, σ = %g", len(run.Rows),
+				table.Grouped(float64(run.Passes()), 0), opt.Sigma),
+			X: "radius", Y: "share of the images",
 			Caption: fmt.Sprintf("certified accuracy against the radius after %d noise samples, with the band of "+
 				"the true one, and the true one", run.Passes()),
 		}, certified, trueLine))
-		slider.Values = append(slider.Values, fmt.Sprint(budget))
-		table.Add(budget, run.Passes(), run.ACR().Value, fmt.Sprintf("%.3f to %.3f", bands.Radius.Lower,
+		slider.Values = append(slider.Values, table.Grouped(float64(budget), 0))
+		rows.Add(budget, run.Passes(), run.ACR().Value, fmt.Sprintf("%.3f to %.3f", bands.Radius.Lower,
 			bands.Radius.Upper), same.ACR().Value)
 		spent := float64(run.Passes())
 		growing.X, growing.Y = append(growing.X, spent), append(growing.Y, run.ACR().Value)
@@ -77,7 +79,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		fixed.X, fixed.Y = append(fixed.X, float64(same.Passes())), append(fixed.Y, same.ACR().Value)
 		level.X, level.Y = append(level.X, spent), append(level.Y, mean)
 	}
-	table.Notes = []string{fmt.Sprintf("%d points, σ = %g, α = %g for each at all times together. Bands: of the "+
+	rows.Notes = []string{fmt.Sprintf("%d points, σ = %g, α = %g for each at all times together. Bands: of the "+
 		"mean true radius, all of them together with probability %g; the true mean is %.3f.", len(truth), opt.Sigma,
 		opt.Alpha, 1-delta, mean)}
 	w := nb.Frames("certified accuracy by budget, rule anytime", slider, func(at int) *nb.Figure { return figures[at] },
@@ -86,7 +88,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		Title: fmt.Sprintf("%d images, σ = %g", len(truth), opt.Sigma), X: "noise samples in all",
 		Y: "mean certified radius", LogX: true,
 		Caption: "mean certified radius against the noise samples, with the band of the true one",
-	}, growing, fixed, level), table)
+	}, growing, fixed, level), rows)
 	return w, held
 }
 

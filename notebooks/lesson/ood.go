@@ -102,6 +102,15 @@ func Here(names ...string) *dataset.Dataset {
 	return nil
 }
 
+// network is the name that a reader knows a network by.
+func network(file string) string {
+	name := file[strings.LastIndex(file, "-")+1:]
+	if q, good := strings.CutPrefix(name, "good"); good {
+		return "GOOD " + q
+	}
+	return strings.Replace(name, "oe", "OE", 1)
+}
+
 // ByClass shows a foreign image of each of its classes, the first of a set, in a row for each
 // network with what it takes the image for, and its confidence.
 func ByClass(data *dataset.Dataset, classes, networks []string, file func(network, set string) *ood.Measurement,
@@ -115,14 +124,14 @@ func ByClass(data *dataset.Dataset, classes, networks []string, file func(networ
 				first[l.Label] = l
 			}
 		}
-		rows[k].Name = name
+		rows[k].Name = network(name)
 		for _, label := range slices.Sorted(maps.Keys(first)) {
 			l := first[label]
 			rows[k].Images = append(rows[k].Images, images.Image(images.Index(l.Image)))
 			rows[k].Words = append(rows[k].Words, fmt.Sprintf("%s\n%.2f", classes[l.Class], math.Exp(l.Log)))
 		}
 	}
-	return nb.Images("a foreign image of each class: what networks take it for, and how sure they are", images.Shape,
+	return nb.Images("What three networks take a foreign image of each class for, and how sure they are", images.Shape,
 		rows...)
 }
 
@@ -135,8 +144,6 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 	images := nb.Must(one.Load(nb.Context()))
 	folder := nb.Must(os.MkdirTemp("", "attacked"))
 	defer os.RemoveAll(folder)
-	// whole names are wider than the pictures
-	short := func(name string) string { return name[strings.LastIndex(name, "-")+1:] }
 	row := nb.Row{Images: [][]uint8{images.Image(0)}, Heads: []string{"as it is"}}
 	points := [][]float32{nil}
 	for _, b := range images.Image(0) {
@@ -148,7 +155,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 		nb.Must(ood.Attack(nb.Context(), open(name), one, o))
 		points = append(points, nb.Must(dataset.ReadAnyArray(nb.Context(), o.Points)).Reals())
 		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])),
-			append(row.Heads, "against "+short(name))
+			append(row.Heads, "against "+network(name))
 	}
 	for _, p := range points {
 		x, words := make([]float64, len(p)), make([]string, len(networks))
@@ -157,11 +164,12 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 		}
 		for k, name := range networks {
 			_, log := feedforward.LogConfidence(nb.Must(open(name).Forward(x)))
-			words[k] = fmt.Sprintf("%s %.3f", short(name), math.Exp(log))
+			words[k] = fmt.Sprintf("%s %.3f", network(name), math.Exp(log))
 		}
 		row.Words = append(row.Words, strings.Join(words, "\n"))
 	}
-	return nb.Images(fmt.Sprintf("confidences at an image, and at attacks within ε = %v", epsilon), images.Shape, row)
+	title := fmt.Sprintf("Confidence of three networks in an image, and after attacks within ε = %v", epsilon)
+	return nb.Images(title, images.Shape, row)
 }
 
 // sorted are the first lines, by their bounds.
@@ -182,7 +190,7 @@ func Ends(data *dataset.Dataset, m *ood.Measurement, batch, count int) *nb.Figur
 		}
 		return r
 	}
-	return nb.Images("out-images by their bounds", images.Shape, row("smallest", lines[:count]),
+	return nb.Images("The smallest and the largest bounds of 128 out-images", images.Shape, row("smallest", lines[:count]),
 		row("largest", lines[batch-count:]))
 }
 

@@ -11,7 +11,9 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
@@ -186,20 +188,20 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, out, images.Pixels)),
 			nil))
 		centroid := nb.Must(s.Amplitude.Centroid())
-		t.Add(string(info.Group), info.Name, severity, centroid)
+		t.Add(string(info.Group), strings.ReplaceAll(info.Name, "_", " "), severity, centroid)
 		means[info.Group] += centroid / 5
 		tiles[info.Family] = addTile(tiles[info.Family], spectrumTile(&s.Amplitude), info.Name)
 	}
 	slices.SortFunc(t.Rows, func(a, b []any) int { return cmp.Compare(a[3].(float64), b[3].(float64)) })
 	amplitude, power := nb.Must(clean.Amplitude.Slope(1, 15)), nb.Must(clean.Power.Slope(1, 15))
 	t.Notes = []string{
-		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %d images%s.", means[corrupt.Low],
-			means[corrupt.Mid], means[corrupt.High], images.Len(), note),
-		fmt.Sprintf("The clean spectrum falls off like f^%.2f in amplitude and f^%.2f in power, from 1 to 15 periods.",
-			amplitude.Exponent, power.Exponent),
+		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %s images%s.", means[corrupt.Low],
+			means[corrupt.Mid], means[corrupt.High], table.Grouped(float64(images.Len()), 0), note),
+		fmt.Sprintf("The clean spectrum falls off as a power of the frequency: %.2f in amplitude and %.2f in power, from "+
+			"1 to 15 periods.", amplitude.Exponent, power.Exponent),
 		corrupt.DrawnFrost,
 	}
-	const scale = "mean amplitude at each frequency, from 0.1 (black) to 30 (white), logarithmic"
+	const scale = "mean amplitude by frequency, from 0.1 (black) to 30 (white), logarithmic"
 	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s. %s", title, severity,
 		scale, corrupt.DrawnFrost), Grey, tiles[corrupt.C]...),
 		nb.Images(fmt.Sprintf("%s: what CIFAR-C-bar changes, severity %d; %s", title, severity, scale), Grey,
@@ -231,7 +233,7 @@ func addTile(rows []nb.Row, picture []uint8, name string) []nb.Row {
 
 // Sweep is a table of the average certified radius of a sweep over groups of corruptions, beside
 // the published figures by the name of a group, and one of every corruption.
-func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabular) {
+func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, each *nb.Figure) {
 	s := nb.Must(sweep.Open(folder))
 	c := nb.Must(compare.MeanACR(nb.Context(), s.Radii(), resample.Options{}))
 	severities := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Severities), " ", ", "), "[]")
@@ -245,9 +247,9 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 			add("mACR-"+g.Name, g.Name, g)
 		}
 	}
-	note := fmt.Sprintf("%d images of %s, n ≤ %d noise samples for each, %g %% intervals of the bootstrap over images.",
+	note := fmt.Sprintf("%d images of %s, n ≤ %s noise samples for each, %g %% intervals of the bootstrap over images.",
 		c.Images, s.Header.Data.Name,
-		s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples, 100*c.Bootstrap.Confidence)
+		table.Grouped(float64(s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples), 0), 100*c.Bootstrap.Confidence)
 	if s.Clean != nil {
 		note += fmt.Sprintf(" Without corruption the ACR is %.4f; published %.3f.", s.Clean.ACR().Value,
 			published["clean"])
@@ -267,12 +269,14 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 	}
 	groups.Notes = append(groups.Notes, "Low < Mid < High: "+map[bool]string{true: "yes", false: "no"}[ordered]+
 		"; published: yes.")
-	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(a.ACR, b.ACR) })
-	each = nb.Columns("corruption", "severities", "ACR", "low", "high")
+	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(b.ACR, a.ACR) })
+	dots := figure.Forest{Title: "Contrast and fog cost most radius, brightness and JPEG least",
+		X: "average certified radius; bar: without corruption"}
 	for _, a := range c.Corruptions {
-		each.Add(a.Name, severities, a.ACR, a.Interval.Low, a.Interval.High)
+		dots.Rows = append(dots.Rows, figure.ForestRow{Name: strings.ReplaceAll(a.Name, "_", " "), Value: a.ACR,
+			Low: a.Interval.Low, High: a.Interval.High, Bound: s.Clean.ACR().Value, Ink: figure.Palette[0]})
 	}
-	return groups, each
+	return groups, nb.Plot(dots, dots.Title)
 }
 
 // Numbers is a slider over numbers.

@@ -32,7 +32,7 @@ func Correlations(folder, table string, resamples int) (*nb.Figure, []results.Ra
 
 // Maps are the maps over frequencies of a table of results/maps side by side, on one scale from 0 to the largest value
 // (Sun et al. 2021, figures 3 and 5).
-func Maps(table string) *nb.Figure {
+func Maps(title, table string) *nb.Figure {
 	f := nb.Must(results.Fill(nb.Context(), "results/maps", table, resample.Options{Resamples: 20}))
 	var titles []string
 	var maps []*spectral.Map
@@ -42,6 +42,6 @@ func Maps(table string) *nb.Figure {
 			titles, maps, high = append(titles, l.Title), append(maps, m), max(high, slices.Max(m.Values))
 		}
 	}
-	return nb.HeatMaps(fmt.Sprintf("%s at tier %s: average certified radius of images disturbed at one frequency; "+
-		"black is 0, white %.3f", f.Name, f.Tier, high), 0, high, titles, maps...)
+	return nb.HeatMaps(fmt.Sprintf("%s; %s at tier %s: average certified radius of images disturbed at one frequency, "+
+		"black is 0, white %.3f", title, f.Name, f.Tier, high), 0, high, titles, maps...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -76,12 +77,13 @@ func (f *Findings) Rendered() *nb.Tabular {
 	for _, of := range f.List {
 		var here, published []string
 		for _, p := range of.Parts {
-			here = append(here, strings.TrimSpace(p.Name+" "+f.number(p)))
+			here = append(here, strings.TrimPrefix(inWords(strings.TrimSuffix(p.Name, ":"))+": "+f.number(p), ": "))
 			if p.Published != nil {
 				published = append(published, f.plain(*p.Published))
 			}
 		}
-		t.Add(of.Claim, strings.Join(here, "; "), cmp.Or(strings.Join(published, "; "), table.None), of.Verdict)
+		t.Add(inWords(of.Claim), strings.Join(here, "; "), cmp.Or(strings.Join(published, "; "), table.None),
+			inWords(of.Verdict))
 	}
 	t.Notes = f.Notes
 	return t
@@ -97,11 +99,39 @@ func (f *Findings) Say(claim string) nb.Markdown {
 	nb.Assert(k >= 0, "no claim %q", claim)
 	of := f.List[k]
 	row := (&Findings{List: []Finding{of}, Unit: f.Unit, Digits: f.Digits}).Rendered().Rows[0]
-	text := fmt.Sprintf("**%s**: %s. Here %v", capital(of.Verdict), of.Claim, row[1])
+	text := fmt.Sprintf("**%s**: %v. Here %v", capital(inWords(of.Verdict)), row[0], row[1])
 	if row[2] != table.None {
 		text += fmt.Sprintf("; published %v", row[2])
 	}
 	return nb.Markdown(text + fmt.Sprintf(" (%s; tier %s).", f.Unit, f.Tier))
+}
+
+// method is a name of GOOD and its relatives in files, foreign that of a set of images.
+var (
+	method  = regexp.MustCompile(`\b(oe|ceda|acet|ccu|good(\d+))\b`)
+	foreign = regexp.MustCompile(`, (out-)?(\w+)(-rgb)?(: |$)`)
+	sets    = map[string]string{"out": "out-images", "own": "own images", "smooth": "smooth noise",
+		"uniform": "uniform noise", "mnist": "digits", "clothes": "clothes", "vehicles": "vehicles"}
+)
+
+// inWords has the names of methods and sets as a reader writes them.
+func inWords(s string) string {
+	if of := s[:min(len(s), 2)]; len(s) > 3 && of[0] >= '1' && of[0] <= '9' && of[1] == ':' {
+		s = "claim " + of[:1] + ", " + s[3:]
+	}
+	s = method.ReplaceAllStringFunc(s, func(name string) string {
+		if q, good := strings.CutPrefix(name, "good"); good {
+			return "GOOD " + q
+		}
+		return strings.ToUpper(name)
+	})
+	return foreign.ReplaceAllStringFunc(s, func(end string) string {
+		m := foreign.FindStringSubmatch(end)
+		if sets[m[2]] == "" {
+			return end
+		}
+		return " on " + sets[m[2]] + m[4]
+	})
 }
 
 func capital(s string) string {
@@ -139,7 +169,7 @@ func (f *Findings) Figure(title string) *nb.Figure {
 	out := figure.Forest{Title: title, X: f.Unit}
 	for _, of := range f.List {
 		for _, p := range of.Parts {
-			name := strings.TrimSuffix(strings.TrimSpace(of.Claim+" "+p.Name), ":")
+			name := inWords(strings.TrimSuffix(strings.TrimSpace(of.Claim+": "+p.Name), ":"))
 			row := figure.ForestRow{Name: name, Value: p.Value, Low: p.Low,
 				High: p.High, Bound: p.Bound, Published: p.Published, Ink: figure.Grey}
 			if strings.Contains(of.Verdict, opposite) {
@@ -156,7 +186,7 @@ func (f *Findings) Figure(title string) *nb.Figure {
 	slices.SortStableFunc(out.Rows, func(a, b figure.ForestRow) int { return cmp.Compare(b.Value, a.Value) })
 	caption := title + ": numbers with 95 % intervals, published ones as rings"
 	for _, of := range f.List {
-		caption += fmt.Sprintf("; %s: %s", of.Claim, of.Verdict)
+		caption += fmt.Sprintf("; %s: %s", inWords(of.Claim), inWords(of.Verdict))
 	}
 	return nb.Plot(out, caption)
 }

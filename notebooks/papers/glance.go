@@ -50,11 +50,21 @@ func AtAGlance(key string) *nb.Tabular {
 	k := slices.IndexFunc(all, func(p paper) bool { return p.Key == key })
 	nb.Assert(k >= 0, "no paper %q: A, B, C or D expected", key)
 	t := nb.Columns("where", "what it is", "published", "ours", "difference (95 %)", "verdict", "command")
+	t.Notes = []string{all[k].About}
 	for _, r := range all[k].Rows {
 		r = r.filled()
+		if r.Never != "" { // where there is room
+			r.Ours, r.Verdict = r.Never, "never run"
+		}
+		if m := sized.FindStringSubmatch(r.Ours); m != nil {
+			note := strings.TrimSpace(fmt.Sprintf("Tier %s: %s", m[2], strings.TrimSpace(m[1]))) + "."
+			if !slices.Contains(t.Notes, note) {
+				t.Notes = append(t.Notes, note)
+			}
+			r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier $2"))
+		}
 		t.Add(strings.Replace(r.At, " ", "\u00a0", 1), r.What, r.Published, r.Ours, r.Difference, r.Verdict, r.Command)
 	}
-	t.Notes = []string{all[k].About}
 	return t
 }
 
@@ -63,7 +73,7 @@ var sizes = map[string]string{
 	"A cpu":         "small CNN, 100 images a cell (tier cpu)",
 	"A evidence":    "ResNet-20 in one to three passes from one start, 500 images (tier evidence)",
 	"A scratch":     "ResNet-20 from random weights, 30 epochs, 300 images (tier scratch)",
-	"best evidence": "ResNet-20 in one pass from one start, 500 images (tier evidence)",
+	"best evidence": "ResNet-20 in one to three passes from one start, 500 images (tier evidence)",
 	"D cpu":         "small CNN (tier cpu)",
 	"D evidence":    "small CNN in one pass from one start, 500 images (tier evidence)",
 	"B cpu":         "digits, two starts, 2,000 images (tier cpu)",
@@ -89,7 +99,7 @@ func (r glanceRow) filled() glanceRow {
 		}
 		nb.Assert(n >= 0 && n < len(f.List[k].Parts), "%s: no part %q", address, at)
 		p := f.List[k].Parts[n]
-		r.Difference, r.Verdict = f.number(p), f.List[k].Verdict
+		r.Difference, r.Verdict = f.number(p), inWords(f.List[k].Verdict)
 		r.Ours = strings.TrimPrefix(p.Of+"; "+sizes[from[:strings.IndexAny(from+" ", " ")]+" "+f.Tier], "; ")
 		if p.Published != nil {
 			r.Published += fmt.Sprintf(" (difference %s)", f.plain(*p.Published))
@@ -175,13 +185,12 @@ func compute(name string, o resample.Options) *Findings {
 func page() string {
 	var b strings.Builder
 	b.WriteString("# The four papers, table by table\n\n" +
-		"For readers of the papers: each table and figure, what our runs say of it, and the command.\n" +
-		"*Shows* has the paper's sign; *open* means that the run could not tell.\n" +
-		"[Results](results.md) has the tiers, the rules of the verdicts, further claims, and causes.\n" +
-		"Tier `evidence` fine-tunes one network: its verdicts are about that budget and that start.\n\n" +
-		"`$RUN` is `certspec experiment run`; each paper begins with what else its commands share.\n" +
-		"`certspec notebook run notebooks/NAME.ipynb` draws the figures of a notebook.\n" +
-		"[Experiments](../notebooks/results/experiments/README.md) has the commands of every run.\n")
+		"Each table and figure, what our runs say of it, and the command.\n" +
+		"*Shows* has the paper's sign; *open* means the run could not tell.\n" +
+		"[Results](results.md) has tiers, rules of verdicts, further claims and causes.\n" +
+		"Tier `evidence` fine-tunes one network: its verdicts are about that budget and start.\n\n" +
+		"`$RUN` is `certspec experiment run`; each paper begins with what its commands share.\n" +
+		"[Experiments](../notebooks/results/experiments/README.md) has every command.\n")
 	for _, p := range glance() {
 		p.write(&b)
 	}
@@ -202,7 +211,7 @@ func (p paper) write(b *strings.Builder) {
 	for _, r := range p.Rows {
 		r = r.filled()
 		r.Command = p.short(r.Command)
-		r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier `$1`"))
+		r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier `$2`"))
 		switch {
 		case r.Never != "":
 			why := strings.Replace(r.Never, "below", "in the notebook", 1)
@@ -224,7 +233,7 @@ func (p paper) write(b *strings.Builder) {
 }
 
 // sized finds what sizes say of a tier, which the page says once.
-var sized = regexp.MustCompile(`[^;]*\(tier (\S+)\)`)
+var sized = regexp.MustCompile(`([^;]*)\(tier (\S+)\)`)
 
 // drawnHere takes away what says no more than that a picture is drawn.
 var drawnHere = strings.NewReplacer("drawn", "", "below", "", "in the pictures", "", "in the notebook", "",

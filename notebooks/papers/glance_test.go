@@ -121,3 +121,19 @@ func TestDigits(t *testing.T) {
 		}
 	}
 }
+
+// Claims name methods and sets of images as a reader does.
+func TestInWords(t *testing.T) {
+	for s, want := range map[string]string{
+		"GAUC rises with Q, out":                        "GAUC rises with Q on out-images",
+		"AUC falls with Q, out-vehicles: oe to good40":  "AUC falls with Q on vehicles: OE to GOOD 40",
+		"for this start: the opposite shows: ccu":       "for this start: the opposite shows: CCU",
+		"1: accuracy predicts low-frequency shifts":     "claim 1, accuracy predicts low-frequency shifts",
+		"Gaussian+JSD above Gaussian on C":              "Gaussian+JSD above Gaussian on C",
+		"GAUC of GOOD 100 at least AAUC of OE, uniform": "GAUC of GOOD 100 at least AAUC of OE on uniform noise",
+	} {
+		if got := inWords(s); got != want {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+	}
+}

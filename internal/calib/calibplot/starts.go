@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/internal/figure"
@@ -34,7 +35,8 @@ func Starts(title string, of []AtRadius) figure.Grid {
 		p.Names = append(p.Names, strconv.FormatFloat(at.Radius, 'g', -1, 64))
 		add("exact", k, at.Exact)
 		for _, f := range at.Found {
-			add(fmt.Sprintf("%s, %s", f.Search, f.Start), k, f.Best)
+			add(fmt.Sprintf("%s, %s", f.Search, strings.NewReplacer("brier", "Brier", "gaussian", "Gaussian").
+				Replace(string(f.Start))), k, f.Best)
 		}
 	}
 	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}

@@ -16,14 +16,25 @@ import (
 // OfResult is a picture of fitted lines: a series for each group, bars of exact 95 % intervals.
 func OfResult(r *lines.Result) figure.Grid {
 	p := figure.Panel{X: named(r.X) + " (%)", Y: named(r.Y) + " (%)", ProbitX: true, ProbitY: true}
+	others := figure.Series{Name: "not in the fit"}
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for _, l := range r.Lines {
+		lowest, highest = min(lowest, l.R2), max(highest, l.R2)
+	}
+	p.Title = fmt.Sprintf("%s against %s: R² %.2f", named(r.Y), named(r.X), lowest)
+	if highest >= lowest+0.005 {
+		p.Title += fmt.Sprintf(" to %.2f", highest)
+	}
 	for _, l := range r.Lines {
 		s := figure.Series{Name: l.Group}
 		if _, one := l.Radius.(float64); one && strconv.FormatFloat(l.Radius.(float64), 'g', -1, 64) == l.Group {
 			s.Name = "radius " + l.Group
 		}
 		for _, m := range r.Models {
-			if m.Group == l.Group {
+			if m.Group == l.Group && (m.Influence != nil || len(r.Lines) > 1) {
 				s.Points = append(s.Points, spot(m.Name, m.X, m.Y))
+			} else if m.Group == l.Group {
+				others.Points = append(others.Points, spot(m.Name, m.X, m.Y))
 			}
 		}
 		s.Lines = []figure.Fit{across(l.Line, s.Points)}
@@ -31,6 +42,10 @@ func OfResult(r *lines.Result) figure.Grid {
 			s.Name, s.Points = "all radii (line)", nil // they are those of the other groups
 		}
 		p.Series = append(p.Series, s)
+	}
+	if len(others.Points) > 0 {
+		p.Series[0].Name = cmp.Or(p.Series[0].Name, "in the fit")
+		p.Series = append(p.Series, others)
 	}
 	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}
 }
@@ -101,7 +116,8 @@ func named(field string) string {
 		}
 	}
 	known := map[string]string{"cifar10_acc": "accuracy", "cifar10.1_acc": "CIFAR-10.1", "cifar10c_acc": "CIFAR-10-C",
-		"gaussian_noise": "Gaussian noise", "jpeg_compression": "JPEG"}
+		"gaussian_noise": "Gaussian noise", "jpeg_compression": "JPEG",
+		"val": "ImageNet", "imagenetv2": "ImageNet-V2", "imagenet-r": "ImageNet-R", "imagenet-a": "ImageNet-A"}
 	return cmp.Or(known[field], strings.ReplaceAll(field, "_", " "))
 }
 
