@@ -210,11 +210,11 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"--model is missing": {"replay", file("in.ood"), "--images", "2"},
-		"--engine with":      {"replay", file("in.ood"), "--model", model, "--engine", "go"},
+		"--model is missing": {"ledger", "replay", file("in.ood"), "--images", "2"},
+		"--engine with":      {"ledger", "replay", file("in.ood"), "--model", model, "--engine", "go"},
 		"--partial with":     {"merge", "--partial", file("part0.ood"), "-o", file("x.ood")},
 	} {
-		if _, err := outputOf(t, "ledger", args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, args[0], args[1:]...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v; expected %q", args, err, want)
 		}
 	}

@@ -85,7 +85,7 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 			t.Errorf("%v: merge: exit code %d", rule, code)
 		}
 		whole, _ := os.ReadFile(filepath.Join(dir, "whole-"+rule[1]))
-		if merged, _ := os.ReadFile(merge[3]); string(merged) != string(whole) {
+		if merged, _ := os.ReadFile(merge[2]); string(merged) != string(whole) {
 			t.Errorf("%v: the merged ledger differs", rule)
 		}
 	}
