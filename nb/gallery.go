@@ -44,8 +44,11 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 	}
 	title := fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name))
 	if k := len(rows) - 1; k > 0 && rows[0].Certified() && rows[k].Certified() {
-		title = fmt.Sprintf("%d images of %s, from radius %.3f to %.3f", len(tiles), setName(images.Name),
-			down(rows[0].Radius), down(rows[k].Radius))
+		radii := fmt.Sprintf("from radius %.3f to %.3f", down(rows[0].Radius), down(rows[k].Radius))
+		if rows[0].Radius == rows[k].Radius {
+			radii = fmt.Sprintf("each with radius %.3f", down(rows[0].Radius))
+		}
+		title = fmt.Sprintf("%d images of %s, %s", len(tiles), setName(images.Name), radii)
 	}
 	f := mosaic(title, images.Shape, [][]tile{tiles}, nil)
 	f.numbers = func() *Tabular {
