@@ -196,9 +196,9 @@ func TestOneWordForOutputs(t *testing.T) {
 		t.Errorf("%d commands write something: this test looks for the wrong name", writes)
 	}
 	for typed, says := range map[string]string{
-		"certify --ledger x": "--ledger is now --out", "report --output x": "--output is now --out",
-		"export --onnx x": "--onnx is now --out", "spectral heatmap --png x": "--png is now --out",
-		"certify --input-size 28x28x1": "--input-size is now --shape", "version --output x": "unknown flag --output",
+		"certify --ledger x": "unknown flag --ledger; expected --out", "report --output x": "unknown flag --output; expected --out",
+		"export --onnx x": "unknown flag --onnx; expected --out", "spectral heatmap --png x": "unknown flag --png; expected --out",
+		"certify --input-size 28x28x1": "unknown flag --input-size; expected --shape", "version --output x": "unknown flag --output",
 	} {
 		cmd, _, stderr := program(t, strings.Fields(typed)...)
 		if cmd.Run(); !strings.Contains(stderr.String(), says) {

@@ -136,8 +136,8 @@ func inFlags(reason string) string {
 	return strings.ReplaceAll(text, ", want ", "; expected ")
 }
 
-// formerFlags are flags of before by name, and those that do the same now.
-var formerFlags = map[string]string{
+// usualNames are names that other programs give to flags of ours.
+var usualNames = map[string]string{
 	"ledger": "out", "output": "out", "onnx": "out", "safetensors": "out", "npz": "out", "tsv": "out", "png": "out",
 	"input-size": "shape", "sample": "images",
 }
@@ -155,8 +155,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		if unknown.GetSpecifiedShortnames() != "" {
 			return Usagef("unknown flag -%s; %s --help lists them", name, cmd.CommandPath())
 		}
-		if now := formerFlags[name]; now != "" && cmd.Flags().Lookup(now) != nil {
-			return Usagef("--%s is now --%s", name, now)
+		if ours := usualNames[name]; ours != "" && cmd.Flags().Lookup(ours) != nil {
+			return Usagef("unknown flag --%s; expected --%s", name, ours)
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
