@@ -35,7 +35,9 @@ type packaged struct {
 	Program   float64 `json:"program,omitempty"`
 }
 
-var packageContenders = []struct{ name, words string }{
+type packageContender struct{ name, words string }
+
+var packageContenders = []packageContender{
 	{"plain", "plain loop in PyTorch, batch 100"},
 	{"module", "certspec.certify, torch.nn.Module"},
 	{"onnx", "certspec.certify, the file of export_onnx"},
@@ -48,19 +50,20 @@ var packageContenders = []struct{ name, words string }{
 }
 
 func packageCommand(s *settings) *cobra.Command {
-	net, images, samples := "resnet20", 20, 10_000
+	net, images, samples, turns := "resnet20", 20, 10_000, 1
 	cmd := &cobra.Command{Use: "package", Short: "the Python package beside plain loops: processor time, memory, a fake device",
 		Args: cobra.NoArgs}
 	cmd.Flags().StringVar(&net, "net", net, "network")
 	cmd.Flags().IntVar(&images, "images", images, "images")
 	cmd.Flags().IntVar(&samples, "samples", samples, "noise samples for an image")
+	cmd.Flags().IntVar(&turns, "turns", turns, "turns of each contender, in one order and in the other, that are added up")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return timePackage(cmd.Context(), *s, net, strconv.Itoa(images), strconv.Itoa(samples))
+		return timePackage(cmd.Context(), *s, net, strconv.Itoa(images), strconv.Itoa(samples), turns)
 	}
 	return cmd
 }
 
-func timePackage(ctx context.Context, s settings, net, images, samples string) error {
+func timePackage(ctx context.Context, s settings, net, images, samples string, turns int) error {
 	python, scripts, err := pythonSide(ctx)
 	if err != nil {
 		return err
@@ -90,11 +93,15 @@ func timePackage(ctx context.Context, s settings, net, images, samples string) e
 	if err != nil {
 		return err
 	}
+	order := slices.Clone(packageContenders)
+	order = slices.DeleteFunc(order, func(c packageContender) bool { return !only.MatchString(c.name) })
+	all := slices.Clone(order)
+	for range turns - 1 {
+		slices.Reverse(order)
+		all = append(all, order...)
+	}
 	var list []packaged
-	for _, c := range packageContenders {
-		if !only.MatchString(c.name) {
-			continue
-		}
+	for _, c := range all {
 		say("%s", c.words)
 		run := exec.CommandContext(ctx, python, filepath.Join(scripts, "package.py"), c.name, net, images, samples)
 		run.Env = append(os.Environ(), "PYTHONPATH="+here, "CERTSPEC_PROGRAM="+program)
@@ -111,15 +118,20 @@ func timePackage(ctx context.Context, s settings, net, images, samples string) e
 		if err := json.Unmarshal(out[slices.Index(out, '{'):], &one); err != nil {
 			return fmt.Errorf("%s: %w: %s", c.words, err, out)
 		}
-		list = append(list, one)
-		if err := writePackage(s, net, images, samples, list); err != nil {
+		if k := slices.IndexFunc(list, func(l packaged) bool { return l.Contender == c.words }); k >= 0 {
+			list[k].Processor += one.Processor
+			list[k].Wall += one.Wall
+		} else {
+			list = append(list, one)
+		}
+		if err := writePackage(s, net, images, samples, turns, list); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writePackage(s settings, net, images, samples string, list []packaged) error {
+func writePackage(s settings, net, images, samples string, turns int, list []packaged) error {
 	best := 0.0
 	for _, one := range list {
 		if strings.HasPrefix(one.Contender, "plain") && (best == 0 || one.Processor < best) {
@@ -142,6 +154,6 @@ func writePackage(s settings, net, images, samples string, list []packaged) erro
 		w.AppendRow(prettytable.Row{one.Contender, number(one.Processor, "%.2f"), number(one.Wall, "%.2f"), number(ratio, "%.2f")})
 	}
 	return writeMeasured(s, "package", fmt.Sprintf("%s with random weights, %s images, %s noise samples for each and 100 "+
-		"for its selection, one thread, one run. Processor time is that of all processes, without start and warm-up. The ratio "+
-		"is that to the best plain loop.", net, images, samples), w, list)
+		"for its selection, one thread, the sum of %d turns. Processor time is that of all processes, without start and "+
+		"warm-up. The ratio is that to the best plain loop.", net, images, samples, turns), w, list)
 }
