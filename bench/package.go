@@ -51,8 +51,8 @@ var packageContenders = []packageContender{
 
 func packageCommand(s *settings) *cobra.Command {
 	net, images, samples, turns := "resnet20", 20, 10_000, 1
-	cmd := &cobra.Command{Use: "package", Short: "the Python package beside plain loops: processor time, memory, a fake device",
-		Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "package", Args: cobra.NoArgs,
+		Short: "the Python package beside plain loops: processor time, memory, a fake device"}
 	cmd.Flags().StringVar(&net, "net", net, "network")
 	cmd.Flags().IntVar(&images, "images", images, "images")
 	cmd.Flags().IntVar(&samples, "samples", samples, "noise samples for an image")
@@ -72,7 +72,8 @@ func timePackage(ctx context.Context, s settings, net, images, samples string, t
 	if err != nil {
 		return err
 	}
-	packages, err := exec.CommandContext(ctx, art, "-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
+	packages, err := exec.CommandContext(ctx, art, "-c",
+		"import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,8 @@ func writePackage(s settings, net, images, samples string, turns int, list []pac
 		if one.Processor > 0 && best > 0 {
 			ratio = one.Processor / best
 		}
-		w.AppendRow(prettytable.Row{one.Contender, number(one.Processor, "%.2f"), number(one.Wall, "%.2f"), number(ratio, "%.2f")})
+		w.AppendRow(prettytable.Row{one.Contender, number(one.Processor, "%.2f"), number(one.Wall, "%.2f"),
+			number(ratio, "%.2f")})
 	}
 	return writeMeasured(s, "package", fmt.Sprintf("%s with random weights, %s images, %s noise samples for each and 100 "+
 		"for its selection, one thread, the sum of %d turns. Processor time is that of all processes, without start and "+

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,16 +62,13 @@ func fastest(ctx context.Context, open func(choice string) (*engine.Model, error
 			rates[i] = max(rates[i], r)
 		}
 	}
-	best := 0
+	best := choices[slices.Index(rates, slices.Max(rates))]
 	var texts []string
 	for i, r := range rates {
 		texts = append(texts, fmt.Sprintf("%s %.0f", choices[i], r))
-		if r > rates[best] {
-			best = i
-		}
 	}
-	Say("noise samples/s: %s; --engine %s is taken", strings.Join(texts, ", "), choices[best])
-	return choices[best], nil
+	Say("noise samples/s: %s; --engine %s is taken", strings.Join(texts, ", "), best)
+	return best, nil
 }
 
 // rate calls a model as a run does, for some time and at least once, and gives images per second.
