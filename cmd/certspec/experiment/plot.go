@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg"
@@ -23,6 +24,7 @@ const (
 	correlations = "correlations"
 	groups       = "groups"
 	heatMaps     = "heatmaps"
+	costs        = "costs"
 )
 
 // picture is one with the numbers behind it.
@@ -42,6 +44,9 @@ func (o *tableOptions) draw(cmd *cobra.Command, folder, name string) error {
 		return cli.Usagef("--severity %d: expected 1 to 5", o.severity)
 	case cmd.Flags().Changed("severity") && o.figure != groups:
 		return cli.Usagef("--severity with --figure %s: expected --figure groups", o.figure)
+	}
+	if o.figure != costs && (cmd.Flags().Changed("beside") || cmd.Flags().Changed("radius")) {
+		return cli.Usagef("--beside and --radius go with --figure %s", costs)
 	}
 	for _, other := range []string{"left", "published", "format"} {
 		if cmd.Flags().Changed(other) {
@@ -97,6 +102,8 @@ func (o *tableOptions) picture(ctx context.Context, folder, name string) (*pictu
 			return nil, err
 		}
 		return groupPicture(title, of), nil
+	case costs:
+		return o.costPicture(ctx, folder, name)
 	}
 	none := o.bootstrap
 	none.Resamples = 100 // of intervals that are not shown
@@ -183,5 +190,28 @@ func changePicture(filled *results.Filled, best bool) (*picture, error) {
 		}
 	}
 	p.numbers = of
+	return p, nil
+}
+
+// costPicture takes the table and those of --beside, each FOLDER or FOLDER=TABLE.
+func (o *tableOptions) costPicture(ctx context.Context, folder, name string) (*picture, error) {
+	of := []results.TableAt{{Folder: folder, Name: name}}
+	for _, text := range o.beside {
+		other, table, _ := strings.Cut(text, "=")
+		of = append(of, results.TableAt{Folder: other, Name: table})
+	}
+	c, err := results.TrainingCosts(ctx, of, o.radius, o.bootstrap)
+	if err != nil {
+		return nil, err
+	}
+	grid := experimentplot.TrainingCosts(c)
+	p := &picture{paint: grid.Paint, numbers: c, caption: fmt.Sprintf("certified accuracy at radius %g over passes of "+
+		"training, %d images, the mean over %s", c.Radius, c.Images, strings.Join(c.Cells, ", ")),
+		columns: []any{"model", "tier", "networks", "passes", "certified accuracy", "low", "high"}}
+	p.width, p.height = grid.Size()
+	for _, l := range c.Lines {
+		p.rows = append(p.rows, []any{l.Title, l.Tier, l.Networks, fmt.Sprint(l.Passes), l.Accuracy, l.Interval.Low,
+			l.Interval.High})
+	}
 	return p, nil
 }

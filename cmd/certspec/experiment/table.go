@@ -17,6 +17,8 @@ type tableOptions struct {
 	left      bool
 	figure    string
 	severity  int
+	radius    float64
+	beside    []string
 	table     cli.TableOptions
 	json      *bool
 }
@@ -37,7 +39,8 @@ heatmaps      average certified radius of images disturbed at one frequency, a m
 best-changes  how certified accuracy and the largest calibration error differ from those of the network that
               training began with, where that is the best at the radius (figure 4 of Emde et al. 2025)
 changes       the same, whichever network training began with (figures 17 and 18)
-correlations  rank correlations of accuracy, radius and errors over all models, by radius (figure 19)`,
+correlations  rank correlations of accuracy, radius and errors over all models, by radius (figure 19)
+costs         certified accuracy of corrupted images over passes of training, also of the tables of --beside`,
 		Example: "  certspec experiment table out/A sun2021/table2 -o table2.tex\n" +
 			"  certspec experiment table notebooks/results/experiments/A sun2021/table2 --figure groups --out g.svg\n" +
 			"  certspec experiment table out/A --left",
@@ -48,8 +51,11 @@ correlations  rank correlations of accuracy, radius and errors over all models, 
 		f.BoolVar(&o.published, "published", false,
 			"also the published figures, where the built-in table has them, beside those of the folder")
 		cli.Choice(f, &o.figure, "figure", "", "draw this instead", changes, bestChanges,
-			correlations, groups, heatMaps)
+			correlations, groups, heatMaps, costs)
 		f.IntVar(&o.severity, "severity", 5, "of --figure groups: severity of the corruptions")
+		f.Float64Var(&o.radius, "radius", 0.25, "of --figure costs: radius of certified accuracy")
+		f.StringArrayVar(&o.beside, "beside", nil,
+			"of --figure costs: another table, as FOLDER=TABLE; may be given several times")
 		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
@@ -80,6 +86,8 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 		return o.draw(cmd, args[0], name)
 	case cmd.Flags().Changed("severity"):
 		return cli.Usagef("--severity goes with --figure groups")
+	case cmd.Flags().Changed("beside") || cmd.Flags().Changed("radius"):
+		return cli.Usagef("--beside and --radius go with --figure %s", costs)
 	}
 	filled, err := results.Fill(cmd.Context(), args[0], name, o.bootstrap)
 	if err != nil {

@@ -2,6 +2,7 @@
 package experimentplot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -73,6 +74,22 @@ func ByGroup(title string, of []results.GroupRadius) figure.Grid {
 		at := point(place(&p, r.Group), r.ACR)
 		at.YLow, at.YHigh = r.Interval.Low, r.Interval.High
 		s := series(&p, r.Title)
+		s.Points = append(s.Points, at)
+	}
+	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}
+}
+
+// TrainingCosts draws certified accuracy over passes of training, a series for each method.
+func TrainingCosts(of *results.Costs) figure.Grid {
+	p := figure.Panel{Title: "Do certificates pay for training?",
+		X: "passes of each training image through the network and back",
+		Y: fmt.Sprintf("certified accuracy at radius %g, %%", of.Radius)}
+	for _, l := range slices.SortedStableFunc(slices.Values(of.Lines), func(a, b results.TrainingCost) int {
+		return cmp.Compare(a.Passes, b.Passes)
+	}) {
+		at := point(place(&p, strconv.FormatFloat(l.Passes, 'g', -1, 64)), 100*l.Accuracy)
+		at.YLow, at.YHigh, at.Name = 100*l.Interval.Low, 100*l.Interval.High, l.Title+", "+l.Tier
+		s := series(&p, l.Title)
 		s.Points = append(s.Points, at)
 	}
 	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}

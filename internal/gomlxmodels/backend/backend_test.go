@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -147,6 +148,23 @@ func TestBadPluginInSearchedFolder(t *testing.T) {
 
 // A plugin of an old version of the C API has no function that go-xla calls: it crashes
 // the trial, not this process, and the error names both versions.
+func TestPythonOfThePathIsSearched(t *testing.T) {
+	root := t.TempDir()
+	jax := filepath.Join(root, "lib", "python3.13", "site-packages", "jax_plugins")
+	for _, folder := range []string{jax, filepath.Join(root, "bin")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "bin", "python3"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(root, "bin"))
+	if found := pythonFolders(); !slices.Contains(found, jax) {
+		t.Errorf("found %q; expected %s in it", found, jax)
+	}
+}
+
 func TestOldPlugin(t *testing.T) {
 	dir := alone(t)
 	cc, err := exec.LookPath("cc")

@@ -3,6 +3,7 @@ package backend
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -71,14 +72,25 @@ func searchedFolders() []string {
 	}
 	folders = append(folders, "/usr/local/lib/go-xla")
 	if HasGPU() {
-		for _, python := range []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), "/usr/local", "/usr"} {
-			if python == "" {
-				continue
-			}
-			for _, packages := range []string{"site-packages", "dist-packages"} {
-				jax, _ := filepath.Glob(filepath.Join(escapeGlob(python), "lib", "python3*", packages, "jax_plugins"))
-				folders = append(folders, jax...)
-			}
+		folders = append(folders, pythonFolders()...)
+	}
+	return folders
+}
+
+// pythonFolders are those of JAX's plugins in the active Python environment, the python3 of
+// the PATH and the system's.
+func pythonFolders() (folders []string) {
+	roots := []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), "/usr/local", "/usr"}
+	if python, err := exec.LookPath("python3"); err == nil {
+		roots = slices.Insert(roots, 2, filepath.Dir(filepath.Dir(python)))
+	}
+	for _, root := range roots {
+		if !filepath.IsAbs(root) {
+			continue
+		}
+		for _, packages := range []string{"site-packages", "dist-packages"} {
+			jax, _ := filepath.Glob(filepath.Join(escapeGlob(root), "lib", "python3*", packages, "jax_plugins"))
+			folders = append(folders, jax...)
 		}
 	}
 	return folders

@@ -26,7 +26,14 @@ const (
 	notLinked = ""
 )
 
-func init() { xla.EnableAutoInstall(false) }
+func init() {
+	xla.EnableAutoInstall(false)
+	// go-xla warns of JAX's own folders, from where the plugin does find its libraries; a
+	// trial says whether it runs.
+	if os.Getenv("GOPJRT_CUDA_CHECKS") == "" {
+		os.Setenv("GOPJRT_CUDA_CHECKS", "0")
+	}
+}
 
 // openXLA loads a plugin that has been checked. Path must be absolute: by name, go-xla
 // searches on its own and dereferences nil on a file that cannot be loaded.
