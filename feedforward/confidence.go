@@ -3,6 +3,7 @@ package feedforward
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // Confidence holds a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), at an input, and its bounds in a
@@ -50,20 +51,27 @@ func (n *Network) Differences(ctx context.Context, input Set, method Method, a A
 // differences gives u the bounds of the pairs k·K+l.
 func (b *bounder) differences(ctx context.Context, pairs []int, u func(pair int, bound float64)) error {
 	k := b.n.Outputs()
-	found, err := b.bounds(ctx, len(pairs), func(from, to int) (rows, offsets []float64) {
-		rows = make([]float64, (to-from)*k)
-		for i, pair := range pairs[from:to] {
-			rows[i*k+pair/k], rows[i*k+pair%k] = 1, -1
+	return b.n.blocks(len(pairs), func(from, to int) error {
+		part := pairs[from:to]
+		var outputs []int
+		for _, pair := range part {
+			outputs = append(outputs, pair/k, pair%k)
 		}
-		return rows, make([]float64, to-from)
-	})
-	if err != nil {
+		slices.Sort(outputs)
+		of, outputs := b.only(slices.Compact(outputs))
+		size := len(outputs)
+		rows := make([]float64, len(part)*size)
+		for i, pair := range part {
+			plus, _ := slices.BinarySearch(outputs, pair/k)
+			minus, _ := slices.BinarySearch(outputs, pair%k)
+			rows[i*size+plus], rows[i*size+minus] = 1, -1
+		}
+		found, err := of.block(ctx, rows, make([]float64, len(part)))
+		for i, v := range found {
+			u(part[i], v)
+		}
 		return err
-	}
-	for i, pair := range pairs {
-		u(pair, found[i])
-	}
-	return nil
+	})
 }
 
 // Confidence bounds the confidence over a box around x (see Ball), or a segment through it:

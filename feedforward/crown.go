@@ -23,8 +23,11 @@ func (n *Network) LinearBounds(ctx context.Context, input Set, rows, offsets []f
 	if err != nil {
 		return nil, err
 	}
-	return b.bounds(ctx, len(offsets), func(from, to int) ([]float64, []float64) {
-		return rows[from*n.Outputs() : to*n.Outputs()], offsets[from:to]
+	bounds := make([]float64, len(offsets))
+	return bounds, n.blocks(len(offsets), func(from, to int) error {
+		found, err := b.block(ctx, rows[from*n.Outputs():to*n.Outputs()], offsets[from:to])
+		copy(bounds[from:], found)
+		return err
 	})
 }
 
@@ -61,16 +64,52 @@ func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arith
 		Split)}
 }
 
-// bounds are those of as many rows, which part gives by block.
-func (b *bounder) bounds(ctx context.Context, rows int, part func(from, to int) (rows, offsets []float64)) ([]float64,
-	error) {
-	bounds := make([]float64, rows)
-	return bounds, b.n.blocks(rows, func(from, to int) error {
-		block, offsets := part(from, to)
-		found, err := b.block(ctx, block, offsets)
-		copy(bounds[from:], found)
-		return err
-	})
+// only returns the bounder of some outputs, in ascending order, where a dense layer gives them, and
+// else that of all; and which outputs it has. A row that is zero at the others has the same bound by
+// both, bit for bit: products with zeros change no sum.
+func (b *bounder) only(outputs []int) (*bounder, []int) {
+	n, at := b.n, b.n.output
+	l, _ := n.nodes[at].layer.(affine)
+	d, ok := l.linear.(*dense)
+	if !ok || len(outputs) == d.out {
+		return b, upTo(0, n.Outputs())
+	}
+	w, bias := make([]float64, 0, len(outputs)*d.in), []float64(nil)
+	for _, o := range outputs {
+		w = append(w, d.w[o*d.in:(o+1)*d.in]...)
+		if d.b != nil {
+			bias = append(bias, d.b[o])
+		}
+	}
+	part := &Network{nodes: slices.Clone(n.nodes), output: at}
+	part.once.Do(func() { part.added, part.lossless = n.addedTerms() })
+	part.nodes[at].shape = Shape{len(outputs)}
+	part.nodes[at].layer = affine{newDense(d.in, len(outputs), w, bias)}
+	of := *b
+	of.n, of.region = part, b.region.only(at, outputs)
+	if b.tight != nil {
+		of.tight = b.tight.only(at, outputs)
+	}
+	return &of, outputs
+}
+
+// only is a region of whose node some values are left.
+func (r *region) only(at int, values []int) *region {
+	c := &region{slices.Clone(r.boxes), slices.Clone(r.lines), r.reach, slices.Clone(r.slacks), slices.Clone(r.live)}
+	c.boxes[at] = Box{pick(r.boxes[at].Lower, values), pick(r.boxes[at].Upper, values)}
+	c.lines[at], c.live[at] = nil, nil
+	if r.slacks[at] != nil {
+		c.slacks[at] = pick(r.slacks[at], values)
+	}
+	return c
+}
+
+func upTo(from, to int) []int {
+	all := make([]int, to-from)
+	for i := range all {
+		all[i] = from + i
+	}
+	return all
 }
 
 func (b *bounder) block(ctx context.Context, rows, offsets []float64) ([]float64, error) {
@@ -129,11 +168,7 @@ func (n *Network) blocks(rows int, f func(from, to int) error) error {
 	for _, nd := range n.nodes {
 		widest = max(widest, nd.shape.Size())
 	}
-	values := blockValues
-	if n.Outputs() > mostDense {
-		values /= 8 // rows of that many outputs are there several times
-	}
-	step := max(1, min(values/widest, mostRows, blockProducts/n.products()))
+	step := max(1, min(blockValues/widest, mostRows, blockProducts/n.products()))
 	for from := 0; from < rows; from += step {
 		if err := f(from, min(from+step, rows)); err != nil {
 			return err

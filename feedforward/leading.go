@@ -36,70 +36,56 @@ func (b *bounder) logBounds(ctx context.Context, f []float64, leader int) (upper
 	return upper, lower, nil
 }
 
-// pairs are the differences of K outputs, U_kl at k·K+l: those that are known are by the method, others by intervals.
-// Of many classes the intervals are computed when they are asked for, so that memory grows with K.
+// pairs are the differences U_kl of K outputs: those that are known are by the method, others by intervals, which are
+// computed when they are asked for. So memory grows with K.
 type pairs struct {
 	*bounder
 	k     int
-	u     []float64 // nil: of many classes, and found has those that are known
-	known []bool
-	found [2]map[int]map[int]float64 // by k, then l; by l, then k
+	found [2]map[int]map[int]float64 // those that are known, by k, then l; by l, then k
 	left  int                        // how many pairs of open classes may still be computed
 
 	// of the intervals: rows of coefficients on size values, by their radii
 	rows, constant, off []float64
 	radius              []float64 // of each row
 	size                int
+	least, sum          float64 // smallest T_l of closed, and Σ_l exp(least − T_l)
 }
 
 // mostPairs is for each of the two bounds; up to a hundred classes have no more.
 var mostPairs = 10_000 // a test makes it small
-
-// mostDense is up to how many classes all intervals are in memory.
-var mostDense = 1024 // a test makes it small
 
 // pairs starts from intervals with the last layers merged, in a form whose cost is one distance a
 // pair: with rows g_k of coefficients on a layer's values, of centres c and radii r, U_kl = (g_k −
 // g_l)·c + ‖(g_k − g_l)∘r‖₁ and what the rows' constants and rounding add.
 func (b *bounder) pairs(ctx context.Context) (*pairs, error) {
 	k := b.n.Outputs()
-	p := &pairs{bounder: b, k: k, constant: make([]float64, 2*k), off: make([]float64, 2*k), radius: make([]float64, k)}
-	step := k
-	if k > mostDense {
-		step = max(1, blockValues/16/k) // rows at once
+	p := &pairs{bounder: b, k: k, constant: make([]float64, 2*k), off: make([]float64, 2*k), radius: make([]float64, k),
+		found: [2]map[int]map[int]float64{{}, {}}}
+	err := b.n.blocks(k, func(from, to int) error {
+		p.take(ctx, from, to)
+		return ctx.Err()
+	})
+	p.least = math.Inf(1)
+	for l := range k {
+		p.least = min(p.least, p.apart(l, k+l))
 	}
-	for from := 0; from < k; from += step {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		p.take(ctx, from, min(from+step, k))
+	for l := range k {
+		p.sum += math.Exp(p.least - p.apart(l, k+l))
 	}
-	if k > mostDense {
-		p.found = [2]map[int]map[int]float64{{}, {}}
-		return p, nil
-	}
-	p.u, p.known = make([]float64, k*k), make([]bool, k*k)
-	for i := range k {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		p.known[i*k+i] = true
-		for j := range i {
-			p.u[i*k+j], p.u[j*k+i] = p.interval(i, j), p.interval(j, i)
-		}
-	}
-	return p, nil
+	return p, err
 }
 
 // take computes the rows of some classes.
 func (p *pairs) take(ctx context.Context, from, to int) {
 	n := to - from
-	rows, constant := make([]float64, 2*n*p.k), make([]float64, 2*n) // of f_k, and of −f_k
+	of, outputs := p.only(upTo(from, to))
+	first, _ := slices.BinarySearch(outputs, from)
+	rows, constant := make([]float64, 2*n*len(outputs)), make([]float64, 2*n) // of f_k, and of −f_k
 	for i := range n {
-		rows[i*p.k+from+i], rows[(n+i)*p.k+from+i] = 1, -1
+		rows[i*len(outputs)+first+i], rows[(n+i)*len(outputs)+first+i] = 1, -1
 	}
-	at, rows := p.n.tail(ctx, p.region, rows, constant, p.a)
-	box := p.region.boxes[at]
+	at, rows := of.n.tail(ctx, of.region, rows, constant, p.a)
+	box := of.region.boxes[at]
 	p.size = len(box.Lower)
 	c, r, m := make([]float64, p.size), make([]float64, p.size), make([]float64, p.size)
 	box.centre(c, r, m, p.a)
@@ -139,9 +125,6 @@ func (p *pairs) with(k, l int, distance float64) float64 {
 }
 
 func (p *pairs) isKnown(pair int) bool {
-	if p.u != nil {
-		return p.known[pair]
-	}
 	_, ok := p.found[0][pair/p.k][pair%p.k]
 	return ok || pair/p.k == pair%p.k
 }
@@ -155,9 +138,7 @@ func (p *pairs) upper(k int) float64 {
 	return -logSumExp(minus, k)
 }
 
-func (p *pairs) lower(k int) float64 {
-	return -logSumExp(p.line(k, 1), k)
-}
+func (p *pairs) lower(k int) float64 { return -logSumExp(p.line(k, 1), k) }
 
 // line is U of a class with all, or with column 1 of all with it.
 func (p *pairs) line(class, column int) []float64 {
@@ -167,10 +148,7 @@ func (p *pairs) line(class, column int) []float64 {
 		if column == 1 {
 			k, l = l, k
 		}
-		switch {
-		case p.u != nil:
-			line[other] = p.u[k*p.k+l]
-		case k != l:
+		if k != l {
 			line[other] = p.interval(k, l)
 		}
 	}
@@ -180,18 +158,19 @@ func (p *pairs) line(class, column int) []float64 {
 	return line
 }
 
-// closed says without distances that upper is at most most: rows are no further apart than both from zero.
+// closed says without distances that upper is below most. Rows are no further apart than both from zero, so that
+// U_kl ≤ S_k + T_l, and upper(k) ≤ −ln(1 + exp(−S_k)·Σ_{l≠k} exp(−T_l)): a sum that all classes share.
 func (p *pairs) closed(k int, most float64) bool {
-	if p.u != nil {
-		return false
-	}
-	minus := make([]float64, p.k)
-	for l := range minus {
-		if l != k {
-			minus[l] = -p.with(k, l, (p.radius[k]+p.radius[l])*(1+1e-12))
-		}
-	}
-	return -logSumExp(minus, k) < most
+	const margin = 1e-9 // above all rounding here
+	others := p.sum*(1-margin) - math.Exp(p.least-p.apart(k, p.k+k))
+	from := p.apart(k, k)
+	x := math.Log(others) - from - p.least - margin*(1+math.Abs(from)+math.Abs(p.least))
+	return max(x, math.Log1p(math.Exp(min(x, 700))))*(1-margin) > -most // false where one is not a number
+}
+
+// apart is S of a class, or T, at its constant.
+func (p *pairs) apart(class, at int) float64 {
+	return p.constant[at] + p.radius[class]*(1+1e-12) + 4*host*p.off[at]
 }
 
 // distance is Σ|x − y|.
@@ -210,13 +189,7 @@ func distance(x, y []float64) float64 {
 	return a + b + c + d
 }
 
-func (p *pairs) row(class int) []int {
-	row := make([]int, p.k)
-	for l := range row {
-		row[l] = class*p.k + l
-	}
-	return row
-}
+func (p *pairs) row(class int) []int { return upTo(class*p.k, (class+1)*p.k) }
 
 func (p *pairs) column(class int) []int {
 	column := make([]int, p.k)
@@ -228,22 +201,15 @@ func (p *pairs) column(class int) []int {
 
 // know computes the pairs that are not known yet.
 func (p *pairs) know(ctx context.Context, which []int) error {
-	which = slices.DeleteFunc(which, p.isKnown)
-	if p.u == nil {
-		return p.differences(ctx, which, func(pair int, u float64) {
-			k, l := pair/p.k, pair%p.k
-			for column, at := range [2][2]int{{k, l}, {l, k}} {
-				if p.found[column][at[0]] == nil {
-					p.found[column][at[0]] = map[int]float64{}
-				}
-				p.found[column][at[0]][at[1]] = u
+	return p.differences(ctx, slices.DeleteFunc(which, p.isKnown), func(pair int, u float64) {
+		k, l := pair/p.k, pair%p.k
+		for column, at := range [2][2]int{{k, l}, {l, k}} {
+			if p.found[column][at[0]] == nil {
+				p.found[column][at[0]] = map[int]float64{}
 			}
-		})
-	}
-	for _, i := range which {
-		p.known[i] = true
-	}
-	return p.differences(ctx, which, func(pair int, u float64) { p.u[pair] = u })
+			p.found[column][at[0]][at[1]] = u
+		}
+	})
 }
 
 // firstPairs are how many pairs of an open class are computed at first; each time that it stays
@@ -326,17 +292,11 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 		return 0, err
 	}
 	best := p.lower(leader)
-	classes := make([]int, p.k) // those that can prove most first
-	for class := range classes {
-		classes[class] = class
-	}
+	classes := upTo(0, p.k) // those that can prove most first
 	slices.SortStableFunc(classes, func(a, b int) int { return cmp.Compare(f[b], f[a]) })
 	p.left = mostPairs
-	values := make([]float64, p.k)
-	for l := range values {
-		values[l] = f[l] - f[leader]
-	}
-	all := f[leader] + logSumExp(values, leader) // ln Σ exp(f_l)
+	_, log := LogConfidence(f)
+	values, all := make([]float64, p.k), f[leader]-log // ln Σ exp(f_l)
 	for _, class := range classes {
 		if class == leader {
 			continue
@@ -344,16 +304,14 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		if p.u == nil && f[class]-all <= max(best, -math.Log(float64(p.k))) {
+		if f[class]-all <= max(best, -math.Log(float64(p.k))) {
 			break // even with U_lk = f_l − f_k, neither this class nor one behind it proves more
 		}
 		column, beaten := slices.DeleteFunc(p.column(class), p.isKnown), false
 		slices.SortStableFunc(column, func(a, b int) int { return -cmp.Compare(f[a/p.k], f[b/p.k]) })
 		for size := firstPairs; len(column) > 0 && p.left > 0; size *= 2 {
 			for l := range values {
-				if values[l] = f[l] - f[class]; p.u != nil && p.known[l*p.k+class] {
-					values[l] = p.u[l*p.k+class]
-				}
+				values[l] = f[l] - f[class]
 			}
 			for l, u := range p.found[1][class] {
 				values[l] = u
@@ -368,7 +326,7 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 			}
 			p.left -= len(part)
 		}
-		if !beaten || p.u != nil { // else it proves no more, by all distances
+		if !beaten { // else it proves no more, by all distances
 			best = max(best, p.lower(class))
 		}
 	}

@@ -48,18 +48,6 @@ func TestConfidenceOfLeadingPairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sparse := func() Confidence {
-			defer func(n int) { mostDense = n }(mostDense)
-			mostDense = 1
-			c, err := n.Confidence(t.Context(), x, box, method, a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return c
-		}()
-		if !near(sparse.LogUpper, c.LogUpper, 1e-13) || !near(sparse.LogLower, c.LogLower, 1e-13) {
-			t.Fatalf("%d outputs, %s, %s: as of many classes %+v, want %+v", outputs, method, a, sparse, c)
-		}
 		if upper, lower := LogBounds(u, outputs); !near(c.LogUpper, upper, 1e-13) || !near(c.LogLower, lower, 1e-13) {
 			t.Fatalf("%d outputs, %s, %s: ln Conf in [%v, %v]; by all differences [%v, %v]", outputs, method, a, c.LogLower, c.LogUpper, lower, upper)
 		}
@@ -83,15 +71,76 @@ func TestConfidenceOfLeadingPairs(t *testing.T) {
 	if _, err := p.lowest(t.Context(), f, leader); err != nil {
 		t.Fatal(err)
 	}
-	known := 0
-	for _, k := range p.known {
-		if k {
-			known++
-		}
-	}
-	if known > 5*outputs {
+	if known := p.count(); known > 5*outputs {
 		t.Errorf("%d of %d pairs were computed; expected about twice the outputs", known, outputs*outputs)
 	}
+}
+
+// Pairs of few of the outputs have the bounds of rows over all outputs, bit for bit.
+func TestDifferencesOfFewOutputs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 4))
+	const outputs = 120
+	var rows []float64
+	for pair := range outputs * outputs {
+		row := make([]float64, outputs)
+		row[pair/outputs]++
+		row[pair%outputs]--
+		rows = append(rows, row...)
+	}
+	b := NewBuilder(8)
+	straight, err := b.Network(b.Dense(0, outputs, uniform(rng, 8*outputs), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*Network{straight, manyOutputs(t, rng, outputs, 0.5)} {
+		x := uniform(rng, 8)
+		for _, set := range []Set{mustBall(t, x, 0.1, Rigorous), Segment{x, uniform(rng, 8), 0.1}} {
+			for _, method := range []Method{IBP, CROWN, FullCROWN, AlphaCROWN} {
+				want, err := n.LinearBounds(t.Context(), set, rows, make([]float64, outputs*outputs), method, Rigorous)
+				if err != nil {
+					t.Fatal(err)
+				}
+				u, err := n.Differences(t.Context(), set, method, Rigorous)
+				for pair, v := range u {
+					if k, l := pair/outputs, pair%outputs; err != nil || k != l && v != want[pair] {
+						t.Fatalf("%s, %T: U_%d,%d is %v, of rows %v; %v", method, set, k, l, v, want[pair], err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A class is closed where intervals cannot lift its bound above another; of a box of no width, all such are.
+func TestClosedClasses(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 5))
+	for range 40 {
+		n, x := manyOutputs(t, rng, 2+rng.IntN(30), 1), uniform(rng, 8)
+		for _, epsilon := range []float64{0, 0.01, 0.2} {
+			b, err := n.bounder(t.Context(), mustBall(t, x, epsilon, Plain), IBP, Plain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := b.pairs(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range n.Outputs() {
+				bound := p.upper(k)
+				if above := bound * (1 - 1e-6); p.closed(k, bound) || epsilon == 0 && !p.closed(k, above) {
+					t.Fatalf("epsilon %v, bound %v: closed by %v, open to %v", epsilon, bound, bound, above)
+				}
+			}
+		}
+	}
+}
+
+// count is how many pairs are known.
+func (p *pairs) count() (known int) {
+	for _, row := range p.found[0] {
+		known += len(row)
+	}
+	return known
 }
 
 // Outputs that are all alike leave every class open. Then the pairs end, and the bounds lie between those of intervals and of all pairs.
@@ -128,13 +177,7 @@ func TestConfidenceOfAlikeOutputs(t *testing.T) {
 		if _, err := p.highest(count, all.Class); err != nil {
 			t.Fatal(err)
 		}
-		known := 0
-		for _, k := range p.known {
-			if k {
-				known++
-			}
-		}
-		if known > 3*outputs+400 {
+		if known := p.count(); known > 3*outputs+400 {
 			t.Errorf("%d pairs were computed", known)
 		}
 	}
