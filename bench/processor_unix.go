@@ -1,19 +1,22 @@
-//go:build unix
+//go:build unix && !aix && !netbsd
 
 package main
 
 import (
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// processorTime is what this process has spent on processors.
+// processorTime is what this process has spent on processors, by the clock of the scheduler: the
+// times of getrusage are estimates by ticks, whose parts may go backwards.
 func processorTime() time.Duration {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
 		panic("bench: " + err.Error()) // cannot be: both arguments are right
 	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	return time.Duration(t.Nano())
 }
 
 // pageFaults is how many pages the kernel had to provide to this process, small ones and huge ones.
