@@ -29,9 +29,10 @@ const winograd = "xla:cpu,kernels=winograd"
 // model, are left out.
 var compared = []string{engine.ONNXRuntime, "xla:cuda", "xla:cpu", winograd}
 
-// fastest names the engine that gives most classes per second for blocks of a run of the model.
-// Engines take turns, and each counts by its best.
-func fastest(ctx context.Context, open func(choice string) (*engine.Model, error)) (string, error) {
+// fastest names the engine that gives most classes per second for blocks of a run of the model, as
+// rate measures them in about a time. Engines take turns, and each counts by its best.
+func fastest(ctx context.Context, open func(choice string) (*engine.Model, error),
+	rate func(ctx context.Context, m *engine.Model, limit time.Duration) (float64, error)) (string, error) {
 	const turns, turn = 3, 500 * time.Millisecond
 	var models []*engine.Model
 	var choices []string
