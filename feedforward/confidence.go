@@ -39,12 +39,7 @@ func (n *Network) Differences(ctx context.Context, input Set, method Method, a A
 	}
 	k := n.Outputs()
 	u := make([]float64, k*k)
-	pairs := make([]int, 0, k*(k-1))
-	for i := range u {
-		if i/k != i%k {
-			pairs = append(pairs, i)
-		}
-	}
+	pairs := slices.DeleteFunc(upTo(0, k*k), func(pair int) bool { return pair/k == pair%k })
 	return u, b.differences(ctx, pairs, func(pair int, v float64) { u[pair] = v })
 }
 

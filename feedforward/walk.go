@@ -512,13 +512,14 @@ func (d *dense) multiplyRows(s step, x, y []rowLane, w []float32, values, produc
 	}
 	var t tap
 	var sums [tileSums]rowLane
-	for b := 0; b < s.blocks; b += tilePlaces {
-		places := min(tilePlaces, s.blocks-b)
-		for p := range t.x {
-			t.x[p] = min(b+p, s.blocks-1) * products
-		}
-		for i := 0; i < values && s.ctx.Err() == nil; i += tileChannels {
-			n := min(tileChannels, values-i)
+	for i := 0; i < values && s.ctx.Err() == nil; i += tileChannels {
+		n := min(tileChannels, values-i)
+		t.w = i * products
+		for b := 0; b < s.blocks; b += tilePlaces { // all blocks while the weights are in the cache
+			places := min(tilePlaces, s.blocks-b)
+			for p := range t.x {
+				t.x[p] = min(b+p, s.blocks-1) * products
+			}
 			at := func(c, p int) *rowLane { return &y[(b+p)*values+i+c] }
 			if fresh {
 				clear(sums[:])
@@ -528,7 +529,6 @@ func (d *dense) multiplyRows(s step, x, y []rowLane, w []float32, values, produc
 					sums[c*tilePlaces+p] = *at(c, p)
 				}
 			}
-			t.w = i * products
 			tileSum(&sums, x, w, []tap{t}, products)
 			for c := range n {
 				for p := range places {
