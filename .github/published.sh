@@ -9,5 +9,6 @@ replace() {
 }
 replace README.md 'python3 -m venv env && env/bin/pip install -q torch certspec' \
 	'make wheel PLATFORM=linux/amd64 && python3 -m venv env && env/bin/pip install -q torch dist/certspec-*.whl'
+replace docs/onnx.md 'pip install torch onnx onnxscript certspec' 'pip install torch onnx onnxscript dist/certspec-*.whl'
 replace docs/python.md 'pip install certspec' 'pip install dist/certspec-*-manylinux*_x86_64.whl'
 replace docs/python.md 'It comes from the index:' 'Until it is published, install the file that `make wheel PLATFORM=linux/amd64` writes:'

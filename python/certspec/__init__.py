@@ -1,6 +1,4 @@
-"""Certify image classifiers from Python, by the program certspec.
-
-Every number is the program's: this package hands it images and a model, and reads what it wrote.
+"""Certify image classifiers from Python; every number is that of the program certspec.
 
 >>> import certspec
 >>> certspec.program().endswith("certspec")
@@ -17,8 +15,7 @@ output        "logits", "probabilities", "classes" (whole numbers) or "sigmoid" 
               class 1, one value for each image)
 classes       number of classes, where the output does not tell
 class_names   names of the classes, class 0 first: preflight compares them with those of the data
-identity      what identifies the model, such as state_digest(module). Without it the ledger says
-              that there is none, and cannot be resumed
+identity      of the model, such as state_digest(module); a run without one cannot be resumed
 name          of the model, for people
 batch_size    maximum number of images in one call of the model
 device        where the module runs; it goes back afterwards
@@ -33,26 +30,24 @@ or a folder of pictures. labels are N whole numbers, or None.
 image_layout  "chw" or "hwc", where the shape fits both
 data_name     the name of the data in ledgers
 
-Wrong use is a TypeError or ValueError. A run that fails is a CertspecError with the program's
-sentence. Warnings of the program are warnings.
+Wrong use is a TypeError or ValueError, a failed run a CertspecError with the program's sentence.
 """
 from ._model import state_digest
 from ._program import CertspecError, program
 from ._read import (
-    Ledger, Log, Row, Sweep, calibration, compare, ece, from_smoothing_log, metrics,
-    read_ledger, report)
+    Ledger, Log, Row, Sweep, calibration, compare, ece, from_smoothing_log, metrics, read_ledger,
+    report)
 from ._results import (
     Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, Interval,
     MeanRadius, Metrics, Plan, Prediction, Preflight, Replayed, Summary, Svg, Table, UnderAttack)
 from ._verbs import (
-    attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, sweep)
+    attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, run, sweep)
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
     "Difference", "Interval", "Ledger", "Log", "MeanRadius", "Metrics", "Plan", "Prediction",
-    "Preflight", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack",
-    "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
-    "from_smoothing_log", "metrics", "predict", "preflight", "program", "quantize", "read_ledger",
-    "replay", "report", "state_digest", "sweep",
-]
+    "Preflight", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack", "attack",
+    "calibration", "certify", "compare", "ece", "evaluate", "export_onnx", "from_smoothing_log",
+    "metrics", "predict", "preflight", "program", "quantize", "read_ledger", "replay", "report",
+    "run", "state_digest", "sweep"]

@@ -30,8 +30,7 @@ class Images:
 
 def save(images: object, labels: object, folder: str, layout: Optional[str], name: str) -> Images:
     """Write images and labels for the program, piece by piece."""
-    if layout is not None:
-        word(layout, "image_layout", ("chw", "hwc"))
+    word(layout or "chw", "image_layout", ("chw", "hwc"))
     if not name or set(name) & set(',[]/\\\0') or not name.isprintable():
         raise ValueError(f"data_name is {name!r}; expected a name without , [ ] / or \\")
     path = os.path.join(folder, name + ".npy")
@@ -104,8 +103,7 @@ def _bytes(array: Array) -> Pixels:
     if array.dtype == np.uint8:
         return array
     if array.dtype.kind != "f":
-        raise ValueError(f"images of type {array.dtype}; expected uint8, or real numbers from 0 "
-                         "to 1")
+        raise ValueError(f"images of type {array.dtype}; expected uint8, or reals from 0 to 1")
     near = 0.08 if array.dtype == np.float16 else 1e-3  # what rounding to the type moves a byte
     scaled = array.astype(np.float64) * 255
     rounded = np.rint(scaled)
@@ -119,7 +117,11 @@ def _bytes(array: Array) -> Pixels:
 def _pieces(images: Any, labels: object) -> Iterator[Piece]:
     """Images in pieces: of an array or tensor, a sequence of images, or an iterable of batches."""
     if hasattr(images, "dtype") and hasattr(images, "shape"):
-        _ask(images.shape, labels)
+        shape = tuple(images.shape)
+        many = labels is None or len(host(labels).reshape(-1)) != shape[0]
+        if len(shape) == 3 and (shape[0] in (1, 3) or shape[2] in (1, 3)) and many:
+            raise ValueError(f"images of shape {shape} may be one image in colour or {shape[0]} "
+                             "grey ones: give images[None], or (N, H, W, 1)")
         size = max(1, int(np.prod(images.shape[1:], dtype=np.int64)) * 8)
         step = max(1, PIECE // size)
         return ((images[at:at + step], None) for at in range(0, len(images), step))
@@ -129,14 +131,6 @@ def _pieces(images: Any, labels: object) -> Iterator[Piece]:
         return _batches(map(_parted, images))
     raise TypeError(f"images are a {type(images).__name__}; expected an array, a tensor, a "
                     "Dataset, a DataLoader or another iterable")
-
-
-def _ask(shape: Sequence[int], labels: object) -> None:
-    """Refuse an array of three dimensions that may be one image in colour."""
-    many = labels is None or len(host(labels).reshape(-1)) != shape[0]
-    if len(shape) == 3 and (shape[0] in (1, 3) or shape[2] in (1, 3)) and many:
-        raise ValueError(f"images of shape {tuple(shape)} may be one image in colour or "
-                         f"{shape[0]} grey ones: give images[None], or (N, H, W, 1)")
 
 
 def _parted(item: object) -> Piece:
@@ -150,6 +144,8 @@ def _parted(item: object) -> Piece:
     if isinstance(item, (tuple, list)) and len(item) == 2 and np.ndim(host(item[0])) >= 2 \
             and np.ndim(host(item[1])) < 2:
         return item[0], item[1]
+    if isinstance(item, (tuple, list)) and len({np.ndim(host(part)) for part in item}) > 1:
+        raise TypeError(f"an item has {len(item)} parts; expected images, or (images, labels)")
     return item, None
 
 

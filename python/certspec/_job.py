@@ -15,7 +15,7 @@ import numpy as np
 from ._images import Images, save
 from ._model import Subject
 from ._options import (
-    OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, settings, word)
+    OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, word)
 from ._program import Child, run
 
 
@@ -28,7 +28,9 @@ class Job:
 
     def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,)) -> str:
         """Run a verb with flags, and return the JSON that it prints."""
-        ours = [*self.words, *words, *settings(self.given), "--json"]
+        ours = [*self.words, *words, *flags({
+            name: value for name, value in self.given.items()
+            if name not in ModelOptions.__annotations__}), "--json"]
         arguments = [*verb, *ours, *further(self.given.get("options", ()), ours)]
         show = bool(self.given.get("progress", True))
         if self.subject is None:

@@ -81,12 +81,12 @@ class Subject:
         self.layout = word(layout, "layout", ("chw", "hwc"))
         self.most = None if batch_size is None else whole(batch_size, "batch_size", 1)
         self.shape: Tuple[int, ...] = images.first.shape
-        if mean is None and std is None:
-            mean, std = carried(model)
-        self.normal = normalisation(mean, std, self.shape[2])
+        self.normal = normalisation(*carried(model, mean, std), self.shape[2])
         if not callable(model):
             raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
                             "function, or the path of a model file")
+        if device is not None and not is_module(model):
+            raise ValueError("device is for a torch.nn.Module; a function gets an array")
         self.model, self.device = model, device
         self.name = name or str(getattr(model, "__name__", type(model).__name__))
         self.identity = identity
@@ -156,9 +156,9 @@ class Subject:
         return json.dumps({
             "name": self.name, "height": height, "width": width, "channels": channels,
             "layout": "hwc", "dtype": "int16" if self.grid else "float32", "classes": self.classes,
-            "output": output, "weights": self.weights(),
+            "class_names": self.class_names, "output": output, "weights": self.weights(),
             "preprocessing": preprocessing(**self.normal), "gradients": self.gradients,
-            "ahead": True, "class_names": self.class_names,
+            "ahead": True,
         }).encode()
 
     def entering(self, content: bytes, count: int, gradients: bool) -> List[Part]:
@@ -251,20 +251,20 @@ def picked(answer: Any) -> object:
 
 def _binary(rows: Array) -> Array:
     """Probabilities of the classes 0 and 1."""
-    if rows.ndim == 2 and rows.shape[1] == 1:
-        rows = rows[:, 0]
-    if rows.ndim != 1:
+    if rows.ndim not in (1, 2) or rows.size != len(rows):
         raise ValueError(f"the model answers with shape {rows.shape}; output='sigmoid' expects one "
                          "value for each image")
     if ((rows < 0) | (rows > 1)).any():
         raise ValueError(f"the model answers with values from {rows.min()} to {rows.max()}; "
                          "output='sigmoid' expects probabilities, so let it end in a sigmoid")
-    rows = rows.astype(np.float64)
-    return np.stack([1 - rows, rows], 1)
+    rows = rows.reshape(-1, 1).astype(np.float64)
+    return np.hstack([1 - rows, rows])
 
 
-def carried(model: object) -> Tuple[Any, Any]:
-    """Mean and standard deviation that a model of timm, or a processor at hand, carries along."""
+def carried(model: object, mean: Any, std: Any) -> Tuple[Any, Any]:
+    """Mean and standard deviation: those given, or of a model of timm, or its processor."""
+    if mean is not None or std is not None:
+        return mean, std
     cfg = getattr(model, "pretrained_cfg", None)
     mean, std = (cfg.get("mean"), cfg.get("std")) if isinstance(cfg, Mapping) else (None, None)
     for name in ("image_processor", "processor") if mean is None else ():

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import difflib
 import functools
-import inspect
 import math
 import numbers
 import os
+from inspect import Parameter, signature
 from typing import (
     Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar, Union, cast)
 
@@ -67,10 +67,9 @@ DEFAULTS: Dict[str, object] = {"layout": "chw", "output": "logits", "name": "",
 def shared(kind: type) -> Callable[[Result], Result]:
     """Let help() show the arguments that a verb shares with others, and refuse those of none."""
     def decorate(function: Result) -> Result:
-        own = inspect.signature(function)
-        kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=note,
-                                  default=DEFAULTS.get(name))
+        own = signature(function)
+        kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        more = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=note, default=DEFAULTS.get(name))
                 for name, note in kind.__annotations__.items()]
         names = [parameter.name for parameter in kept + more]
 
@@ -87,12 +86,6 @@ def shared(kind: type) -> Callable[[Result], Result]:
         return cast(Result, checked)
 
     return decorate
-
-
-def settings(given: Mapping[str, object]) -> List[str]:
-    """The flags of those arguments that are not of models and images."""
-    return flags({name: value for name, value in given.items()
-                  if name not in ModelOptions.__annotations__})
 
 
 def flags(given: Mapping[str, object]) -> List[str]:

@@ -157,16 +157,14 @@ class Child:
         for at, line in enumerate(self.said):
             if line.startswith("certspec: "):
                 return "".join(self.said[at:])[len("certspec: "):].strip()
-        name = "certspec " + self.arguments[0]
-        return f"{name} ended with code {code}; it said: {''.join(self.said[-5:]).strip()}"
+        name, said = "certspec " + self.arguments[0], "".join([*self.said[-5:], *self.printed])
+        return f"{name} ended with code {code}; it said: {said.strip()}"
 
 
 def follow(file: IO[str]) -> None:
     """Show what the program tells, a state on each line, until it ends."""
-    try:
-        tqdm: Any = importlib.import_module("tqdm.auto").tqdm
-    except ImportError:
-        tqdm = None
+    there = importlib.util.find_spec("tqdm")
+    tqdm: Any = importlib.import_module("tqdm.auto").tqdm if there else None
     bar, last = None, time.monotonic()
     for state in map(json.loads, file):
         if tqdm is None or state["message"]:

@@ -100,14 +100,17 @@ class Log:
     def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Dict[str, Any]:
         return dict(json.loads(run([*verb, self.path, *words, "--json"])))
 
-    def _at(self, radii: Sequence[float]) -> List[Dict[str, Any]]:
-        found = self._json(["ledger", "metrics"], flags({"radii": list(radii)}))
-        return list(found["certified_accuracy"])
+    def _at(self, radii: Sequence[float] = RADII,
+               verb: Sequence[str] = ("ledger", "metrics")) -> Dict[str, Any]:
+        found = self._json(verb, flags({"radii": list(radii)}))
+        if found["acr"] is None:
+            raise ValueError("no decided image has a label; rows() has classes and radii")
+        return found
 
     @property
     def acr(self) -> float:
         """The average certified radius, where wrong and abstained images count as 0."""
-        return float(self._json(["ledger", "metrics"])["acr"])
+        return float(self._at()["acr"])
 
     def rows(self) -> Rows:
         """The table of read_ledger."""
@@ -119,7 +122,7 @@ class Log:
 
     def certified_accuracy(self, radii: Sequence[float] = RADII) -> List[float]:
         """Shares of images that are right and certified at least that far."""
-        return [float(at["value"]) for at in Log._at(self, radii)]
+        return [float(at["value"]) for at in self._at(radii)["certified_accuracy"]]
 
     def curve(self) -> List[Tuple[float, float]]:
         """The steps of certified accuracy: it holds from the radius before up to this one."""
@@ -134,9 +137,8 @@ class Log:
         A ledger has 95 % intervals, for the population from which the images are drawn.
         """
         radii = [radius for radius, _ in self.curve()] or [0.0]
-        at = self._at(radii[:-1:1 + len(radii) // STEPS] + radii[-1:])
-        if not at or not at[0].get("images", 1):
-            raise ValueError("no image has a label, so there is no certified accuracy")
+        verb = ("report",) if isinstance(self, Ledger) else ("ledger", "metrics")
+        at = self._at(radii[:-1:1 + len(radii) // STEPS] + radii[-1:], verb)["certified_accuracy"]
         ends = ([one["interval"][end] for one in at if len(one) > 2] for end in ("low", "high"))
         x, y, low, high = stairs([one["radius"] for one in at], [one["value"] for one in at], *ends)
         label = "certified, 95 % interval" if low else "certified"
@@ -161,10 +163,6 @@ class Ledger(Log):
         figure = re.search(r"<figure>.*?</figure>", rest, re.DOTALL)
         head = re.sub("h[12]>", "h4>", head.partition("<body>")[2])
         return head + (figure.group() if figure else "")
-
-    def _at(self, radii: Sequence[float]) -> List[Dict[str, Any]]:
-        found = self._json(["report"], flags({"radii": list(radii)}))
-        return list(found["certified_accuracy"])
 
     @property
     def summary(self) -> Summary:
@@ -223,8 +221,7 @@ def path_of(ledger: Source) -> str:
     return os.path.abspath(ledger.path if isinstance(ledger, Log) else os.fspath(ledger))
 
 
-def compare(a: Source, b: Source,
-            radii: Sequence[float] = RADII) -> Comparison:
+def compare(a: Source, b: Source, radii: Sequence[float] = RADII) -> Comparison:
     """Differences b − a of two ledgers or logs on the same images, with bootstrap intervals."""
     words = [path_of(a), path_of(b), "--json", *flags({"radii": list(radii)})]
     found = json.loads(run(["ledger", "compare", *words]))
@@ -252,10 +249,9 @@ def metrics(probabilities: object, labels: object, bins: int = 15) -> Metrics:
     """
     rows, classes = _samples(probabilities, labels)
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
-        path, columns = os.path.join(folder, "probabilities.csv"), range(rows.shape[1])
-        head = ",".join(["label", *(f"p{column}" for column in columns)])
-        np.savetxt(path, np.column_stack([classes, rows]), ["%d"] + ["%.17g"] * len(columns), ",",
-                   header=head, comments="")
+        path = os.path.join(folder, "probabilities.csv")
+        head = ",".join(["label", *(f"p{column}" for column in range(rows.shape[1]))])
+        np.savetxt(path, np.column_stack([classes, rows]), "%.17g", ",", header=head, comments="")
         words = ["--probabilities", path, "--bins", str(whole(bins, "bins", 1)), "--test", "0"]
         return made(Metrics, json.loads(run(["calib", "metrics", *words, "--json"])))
 

@@ -7,11 +7,12 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from . import _program
 from ._job import job
-from ._model import UNSTATED, carried, entrance_of, evaluating, is_module
+from ._model import UNSTATED, carried, entrance_of, evaluating, is_module, state_digest
 from ._options import (
-    ModelOptions, Numbers, Path, PlanOptions, RunOptions, class_list, flags, normalisation, shared,
-    spread, whole)
+    ModelOptions, Numbers, Path, PlanOptions, RunOptions, class_list, flags, normalisation,
+    shared, spread, whole)
 from ._read import Ledger, Source, Sweep, path_of
 from ._results import (
     Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, Table, UnderAttack, made)
@@ -31,6 +32,9 @@ def _noise(sigma: object, n: object, rule: object = None) -> List[str]:
 def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, Any]) -> List[str]:
     """The flags of a run: on an accelerator in blocks of 1,000, unless it has begun with others."""
     words = _noise(sigma, n, given.get("rule"))
+    if os.path.exists(path) and not given.get("identity") and callable(model):
+        raise ValueError(f"{path} is there, and without identity it cannot go on: name another, or "
+                         "give all calls of a run the same identity, as state_digest(module)")
     first = next(model.parameters(), None) if is_module(model) else None
     device = str(given.get("device") or getattr(first, "device", "cpu"))
     fits = whole(n, "n") % 1000 == 0 == given.get("n0", 0) % 1000
@@ -85,6 +89,8 @@ def _again(verb: Sequence[str], model: object, ledger: Source, images: object, l
     if not isinstance(model, (str, os.PathLike)):
         identity, entrance = entrance_of(weights)
         named = None if identity.startswith(UNSTATED) else identity
+        if gradients and identity.startswith("sha256:") and is_module(model):
+            named = state_digest(model)  # else counts of one and gradients of another
         how = {"identity": named, **entrance, **given}
     with job(model, images, labels, how) as asked:
         if asked.subject is not None:
@@ -159,10 +165,8 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     """
     target = os.path.abspath(os.fspath(folder))
     words = _run(model, os.path.join(target, "clean.ledger"), sigma, n, given)
-    words += _corruptions(corrupt, severity)
-    words.append(f"--out={target}")
     with job(model, images, labels, given) as asked:
-        asked.run(["sweep"], words)
+        asked.run(["sweep"], [*words, *_corruptions(corrupt, severity), f"--out={target}"])
     return Sweep(target)
 
 
@@ -193,18 +197,15 @@ def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbe
     """
     if not is_module(module):
         raise TypeError(f"module is a {type(module).__name__}; expected a torch.nn.Module")
-    if len(shape) != 3:
-        raise ValueError(f"shape is {tuple(shape)}; expected height, width and channels")
+    if len(shape) != 3 or shape[2] not in (1, 3):
+        raise ValueError(f"shape is {tuple(shape)}; expected height, width and channels (1 or 3)")
     height, width, channels = (whole(side, "shape", 1) for side in shape)
     target = os.fspath(path)
     if not target.lower().endswith(".onnx"):
         raise ValueError(f"path is {target!r}; expected one that ends in .onnx")
-    if mean is None and std is None:
-        mean, std = carried(module)
-    card: Dict[str, object] = {"layout": "NCHW"}
-    card.update(normalisation(mean, std, channels))
-    names = class_list(class_names)
-    card.update({} if names is None else {"class_names": names})
+    normal = normalisation(*carried(module, mean, std), channels)
+    card: Dict[str, object] = {"layout": "NCHW", **normal}
+    card.update({} if class_names is None else {"class_names": class_list(class_names)})
     folder, name = os.path.split(os.path.abspath(target))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".certspec-") as place:
         _write(module, os.path.join(place, name), (channels, height, width))
@@ -213,6 +214,25 @@ def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbe
         for part in sorted(os.listdir(place), reverse=True):  # a card stands before its file
             os.replace(os.path.join(place, part), os.path.join(folder, part))
     return target
+
+
+@shared(ModelOptions)
+def run(*words: str, model: object = None, images: object = None, labels: object = None,
+        **given: Unpack[ModelOptions]) -> str:
+    """Run any verb of the program, as run("bound", "--k=99", "--n=100"); return what it prints.
+
+    With a model it asks that about images, and prints JSON: run("plan", "--sigma=1", model=…).
+    """
+    if model is None:
+        return _program.run(words)
+    with job(model, images, labels, given) as asked:
+        if asked.folder is not None:  # the words may name files of where we are
+            data = asked.words[0].replace("=npy:", f"=npy:{asked.folder}/")
+            asked.words[0] = data.replace(",labels", f",{asked.folder}/labels")
+            asked.folder = None
+        if asked.subject is not None:
+            asked.subject.grid = False  # some verbs ask between the bytes
+        return asked.run(words, ())
 
 
 def _write(module: Any, target: str, sides: Sequence[int]) -> None:

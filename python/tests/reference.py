@@ -16,7 +16,10 @@ def signature(thing: object) -> str:
     for one in inspect.signature(thing).parameters.values():
         if one.name == "self":
             continue
-        if one.kind is one.KEYWORD_ONLY and "*" not in words:
+        if one.kind is one.VAR_POSITIONAL:
+            words.append("*" + one.name)
+            continue
+        if one.kind is one.KEYWORD_ONLY and not any(word.startswith("*") for word in words):
             words.append("*")
         words.append(one.name if one.default is one.empty else f"{one.name}={one.default!r}")
     return ", ".join(words)

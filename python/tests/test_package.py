@@ -141,8 +141,9 @@ class MeanAndStd(Folder):
         self.assertEqual(sorted(os.listdir(".")), sorted(before_files))
         with open("net.onnx.json") as file:  # the card of the file that is there stays
             self.assertEqual(json.load(file), card)
-        with self.assertRaisesRegex(ValueError, "mean"):
-            certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3), mean=[1, 2])
+        for more, words in (({"mean": [1, 2]}, "mean"), ({"shape": (3, 8, 8)}, r"channels \(1 or 3\)")):
+            with self.assertRaisesRegex(ValueError, words):
+                certspec.export_onnx(network, "net.onnx", **{"shape": (8, 8, 3), **more})
 
 
 def png(pixels):
@@ -230,6 +231,9 @@ class Reasons(Folder):
         with self.assertRaisesRegex(certspec.CertspecError, "another run|differs|of --") as caught:
             certify(identity="another", ledger="run.ledger")
         self.assertNotIn("standard error", str(caught.exception))
+        certify(ledger="nameless.ledger")
+        with self.assertRaisesRegex(ValueError, "nameless.ledger is there.*same identity"):
+            certify(ledger="nameless.ledger")
         with self.assertRaisesRegex(certspec.CertspecError, "--rule betting.*|radii"):
             certify(rule="betting", radii=[9.0])
         with self.assertRaisesRegex(certspec.CertspecError, "no ledger|no such file"):
@@ -415,6 +419,9 @@ class Labels(Folder):
         self.assertEqual([row["label"] for row in run.rows()], [-1] * 6)
         self.assertEqual([row["predict"] for row in run.rows()], list(LABELS))
         self.assertIsNone(run.summary.acr)
+        for figure in (lambda: run.acr, run.certified_accuracy, run.plot):
+            with self.assertRaisesRegex(ValueError, "no decided image has a label"):
+                figure()
         self.assertTrue(certspec.replay(brightest, run, COLOURS, progress=False).equal)
 
 
@@ -496,6 +503,11 @@ class Mistakes(Folder):
                 certify(model)
         with self.assertRaisesRegex(TypeError, "labels"):
             certspec.certify(brightest, COLOURS, "cats", sigma=0.25)
+        with self.assertRaisesRegex(ValueError, "device is for a torch.nn.Module"):
+            certify(device="cuda")
+        for items in (zip(COLOURS, LABELS, LABELS), [(COLOURS, LABELS, LABELS)]):
+            with self.assertRaisesRegex(TypeError, r"3 parts; expected images, or \(images, labels\)"):
+                certify(images=items, labels=None)
         with self.assertRaisesRegex(TypeError, "sigma"):
             certspec.certify(brightest, COLOURS, LABELS)
 
@@ -875,6 +887,22 @@ class Verbs(Folder):
         self.assertAlmostEqual(table[0].acr, cells["contrast-1"].acr)
         self.assertIn("<td>contrast</td>", cells._repr_html_())
 
+    def test_any_verb(self):
+        self.assertIn("p is at least 0.976036", certspec.run("bound", "--k=990", "--n=1000"))
+        with self.assertRaisesRegex(certspec.CertspecError, "did you mean bound"):
+            certspec.run("bund")
+        os.makedirs("maps")
+        words = ("spectral", "heatmap", "--metric=error", "--frequencies=0,2", "-o", "maps/error.png")
+        given = {"images": COLOURS, "labels": LABELS, "progress": False}
+        found = json.loads(certspec.run(*words, model=brightest, **given))
+        self.assertEqual((found["model"], found["images"]), ("brightest", 6))
+        self.assertEqual(os.listdir("maps"), ["error.png"])  # where we are, not where the images are
+        given["images"] = np.random.default_rng(1).integers(0, 256, (20, 8, 8, 3), dtype=np.uint8)
+        given["labels"] = np.arange(20) % 2
+        words = ("spectral", "record", "--pairs=4", "--pixel-pairs=1", "--out=records.jsonl")
+        found = json.loads(certspec.run(*words, model=brightest, **given))  # a Jacobian asks between the bytes
+        self.assertEqual(found["images"]["id_acc"], 20)
+
     def test_compare_and_calibration(self):
         near = certify(ledger="near.ledger", sigma=0.25, keep_scores=True)
         far = certify(ledger="far.ledger", sigma=0.5)
@@ -1022,6 +1050,9 @@ class Attacks(Folder):
         run = certify(self.network)
         with self.assertRaisesRegex(TypeError, "expected a torch.nn.Module"):
             certspec.attack(brightest, run, COLOURS, LABELS)
+        named = certify(self.network, identity=certspec.state_digest(self.network))
+        with self.assertRaisesRegex(certspec.CertspecError, "the model Sequential is .*the ledger is of"):
+            certspec.attack(nn.Sequential(*self.network, nn.Identity()), named, COLOURS, LABELS, progress=False)
         with self.assertRaisesRegex(ValueError, "no gradients"):
             certspec.attack(self.network, run, COLOURS, LABELS, output="classes", classes=3)
         for more, words in (({"radii": [-1]}, "radii"), ({"labels": (LABELS + 1) % 3}, "label")):
@@ -1072,8 +1103,6 @@ class InANotebook(Folder):
         drawn = list(tree.fromstring(self.run_.plot()))
         labels = [part.text for part in drawn if part.tag.endswith("text")]
         self.assertTrue({"0.2", "0.4", "certified accuracy"} <= set(labels), labels)
-        with self.assertRaisesRegex(ValueError, "no image has a label"):
-            certify(labels=None).plot()
 
     def test_matplotlib(self):
         try:

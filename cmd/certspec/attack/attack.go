@@ -188,7 +188,7 @@ func ofLedger(m classifier.Classifier, path, weights string) error {
 	}
 	info, err := m.Info()
 	if err == nil && info.Identity.Weights != weights {
-		err = fmt.Errorf("the model %s is %s, the ledger is of %s", path, info.Identity.Weights, weights)
+		err = fmt.Errorf("the model %s is %s, the ledger is of %s", info.Name, info.Identity.Weights, weights)
 	}
 	return err
 }
