@@ -122,6 +122,21 @@ func TestConvolutionSums(t *testing.T) {
 		if err != nil {
 			continue // a kernel that does not fit
 		}
+		c := n.nodes[1].layer.(affine)
+		var ins, sums, want [3][]float64
+		for i := range sums {
+			ins[i] = uniform(rng, in.Size())
+			sums[i], want[i] = make([]float64, n.Outputs()), make([]float64, n.Outputs())
+			c.apply(t.Context(), ins[i], want[i], i > 0)
+		}
+		c.spread(t.Context(), ins, sums)
+		for i := range sums {
+			for k, v := range sums[i] {
+				if !near(v, want[i][k], 1e-12) {
+					t.Fatalf("%+v on %v: sum %d of output %d is %v, one by one %v", o, in, i, k, v, want[i][k])
+				}
+			}
+		}
 		x := uniform(rng, in.Size())
 		got, err := n.Forward(x)
 		if err != nil {

@@ -156,8 +156,16 @@ func (c *convolution) spread(ctx context.Context, in, out [3][]float64) {
 			for which, x := range in {
 				clear(columns)
 				c.spans(group, from, to, func(s span) {
-					for i := range s.count {
-						columns[(s.out+i)/Lanes*patch+s.row][(s.out+i)%Lanes] = x[s.in+i*step]
+					for i := 0; i < s.count; {
+						to := columns[(s.out+i)/Lanes*patch+s.row][(s.out+i)%Lanes:]
+						n := min(len(to), s.count-i)
+						if step == 1 {
+							copy(to[:n], x[s.in+i:])
+						}
+						for j := 0; j < n && step > 1; j++ {
+							to[j] = x[s.in+(i+j)*step]
+						}
+						i += n
 					}
 				})
 				w := weights[min(which, 1)][group*padded*patch:]
