@@ -30,7 +30,11 @@ import (
 // more closely. Options.Witness has its first answers: those that differ at the end, or where a run goes on, are a
 // *purity.Error, too. A ledger that was contradicted gets no claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
-	s, err := begin(model, opt, func() (*imageset.Index, error) { return indexOf(ctx, data, opt.Progress) })
+	closed, err := openBefore(opt.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	s, err := begin(model, opt, closed, func() (*imageset.Index, error) { return indexOf(ctx, data, opt.Progress) })
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +75,10 @@ type session struct {
 	again  *recheck // nil: nothing is asked again
 }
 
-// begin checks a request against model, images and the ledger that may be there, before anything is drawn. Images are
-// opened last, as that may take long.
-func begin(model classifier.Classifier, opt Options, open func() (*imageset.Index, error)) (s session, err error) {
+// begin checks a request against model, images and the closed ledger that may be there, before anything is drawn.
+// Images are opened last, as that may take long.
+func begin(model classifier.Classifier, opt Options, closed *Run, open func() (*imageset.Index, error)) (s session,
+	err error) {
 	if opt, err = opt.withDefaults(); err != nil {
 		return s, err
 	}
@@ -102,14 +107,11 @@ func begin(model classifier.Classifier, opt Options, open func() (*imageset.Inde
 	if err := onGrid(images, opt.Noise); err != nil {
 		return s, err
 	}
-	f := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness}
-	if f.closed, err = openBefore(opt.Ledger); err != nil {
-		return s, err
-	}
+	f := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness, closed: closed}
 	known, version := info, ledger.Version
-	if f.closed != nil {
-		version = f.closed.Header.Version
-		if known, err = named(model, info, f.closed.Header); err != nil {
+	if closed != nil {
+		version = closed.Header.Version
+		if known, err = named(model, info, closed.Header); err != nil {
 			return s, err
 		}
 	}

@@ -56,7 +56,7 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name,
 			info.Shape, info.Shape.Len())
 	}
-	s, err := begin(model, opt, func() (*imageset.Index, error) {
+	s, err := begin(model, opt, nil, func() (*imageset.Index, error) {
 		return (&imageset.Images{
 			Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
 			Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(image)),

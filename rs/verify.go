@@ -16,14 +16,8 @@ type Verified struct {
 	Looks   int           `json:"looks"`
 	Samples int           `json:"copies"` // noise samples behind the looks
 	Digest  string        `json:"digest"`
-	Scores  string        `json:"scores,omitempty"` // ScoresHold or ScoresMissing; empty where the run kept none
+	Scores  string        `json:"scores,omitempty"` // "hold" or "missing"; empty where the run kept none
 }
-
-// What Verify says of the scores beside a ledger that has some.
-const (
-	ScoresHold    = "hold"
-	ScoresMissing = "missing"
-)
 
 func (v Verified) String() string {
 	text := fmt.Sprintf("%d images, %d looks, %d noise samples, %s", v.Images, v.Looks, v.Samples, v.Digest)
@@ -56,11 +50,11 @@ func Verify(ctx context.Context, path string) (Verified, error) {
 	a.scores, err = ledger.OpenLookScores(path, h)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		v.Scores = ScoresMissing
+		v.Scores = "missing"
 	case err != nil:
 		return Verified{}, err
 	case a.scores != nil:
-		v.Scores = ScoresHold
+		v.Scores = "hold"
 		defer a.scores.Close()
 	}
 	digest, err := a.finish(a.walk(func(scoredLook) {}))

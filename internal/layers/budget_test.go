@@ -19,7 +19,7 @@ import (
 var budget = map[string]int{
 	"Go lines without tests":     136_460,
 	"Go lines above 120 columns": 0,
-	"public names":               1_110,
+	"public names":               1_109,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      595,

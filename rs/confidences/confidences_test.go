@@ -286,10 +286,10 @@ func TestConfidencesRefuse(t *testing.T) {
 	if _, err := confidences.Certify(t.Context(), path, []float64{0}, confidences.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
-	if v, err := rs.Verify(t.Context(), path); err != nil || v.Scores != rs.ScoresMissing {
+	if v, err := rs.Verify(t.Context(), path); err != nil || v.Scores != "missing" {
 		t.Errorf("missing: %+v, %v", v, err)
 	}
-	if v, err := rs.Verify(t.Context(), other.Ledger); err != nil || v.Scores != rs.ScoresHold {
+	if v, err := rs.Verify(t.Context(), other.Ledger); err != nil || v.Scores != "hold" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

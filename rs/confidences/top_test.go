@@ -169,7 +169,7 @@ func TestTopScoresReplay(t *testing.T) {
 	if found.Scores == nil || found.Scores.Looks == 0 || found.Scores.Equal != found.Scores.Looks || len(found.Flips) > 0 {
 		t.Errorf("%+v, %+v", found, found.Scores)
 	}
-	if v, err := rs.Verify(t.Context(), opt.Ledger); err != nil || v.Scores != rs.ScoresHold {
+	if v, err := rs.Verify(t.Context(), opt.Ledger); err != nil || v.Scores != "hold" {
 		t.Errorf("%v, %v", v, err)
 	}
 }

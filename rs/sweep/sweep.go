@@ -16,7 +16,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/rs/finished"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
@@ -114,17 +113,17 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		}
 		run := o.Run
 		run.Ledger = filepath.Join(o.Folder, cell.String()+extension)
-		certified := finished.Run(ctx, model, images, run)
-		if certified == nil {
+		certified, err := rs.Finished(ctx, model, images.List, run)
+		if certified == nil && err == nil {
 			if o.Before != nil {
 				if err := o.Before(cell, &run); err != nil {
 					return err
 				}
 			}
-			var err error
-			if certified, err = rs.Certify(ctx, model, images, run); err != nil {
-				return fmt.Errorf("sweep: %v: %w", cell, err)
-			}
+			certified, err = rs.Certify(ctx, model, images, run)
+		}
+		if err != nil {
+			return fmt.Errorf("sweep: %v: %w", cell, err)
 		}
 		warning, err := certified.Outputs()
 		if err != nil {

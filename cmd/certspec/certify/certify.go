@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/rs/finished"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
@@ -119,8 +117,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	if o.Ledger == "" {
 		cli.Say("no --out: the result is printed and not kept")
 	}
+	run, err := rs.Finished(cmd.Context(), in.Model, in.Data.List, o.Options)
+	if err != nil {
+		return cli.Usage(err)
+	}
 	first, shape, stopped := &preflight.First{}, pixel.Shape{}, error(nil)
-	run := finished.Run(cmd.Context(), in.Model, in.Data, o.Options)
 	if run != nil {
 		shape = run.Header.Model.Shape
 		first.Preprocessing, err = preflight.Preprocessing(in.Model)
@@ -152,7 +153,8 @@ func (o *options) certify(cmd *cobra.Command, in *cli.Input) (run *rs.Run, first
 	if err != nil {
 		return nil, nil, shape, nil, err
 	}
-	if first, err = o.look(cmd, in, loaded); err != nil {
+	first, err = cli.LookOnce(cmd.Context(), in.Model, loaded, preflight.UseOf(o.Options), o.shard.look)
+	if err != nil {
 		return nil, nil, shape, nil, err
 	}
 	o.Progress, o.Witness = cli.Progress(), first.Witness
@@ -208,15 +210,6 @@ func (o *options) check(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// look looks the model over, where the run asks it anything.
-func (o *options) look(cmd *cobra.Command, in *cli.Input, images *dataset.Images) (*preflight.First, error) {
-	if !closed(o.Ledger) {
-		return cli.LookOnce(cmd.Context(), in.Model, images, preflight.UseOf(o.Options), o.shard.look)
-	}
-	preprocessing, err := preflight.Preprocessing(in.Model)
-	return &preflight.First{Preprocessing: preprocessing}, err
-}
-
 // result is what is printed of a run.
 func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 	if len(o.radii) == 0 {
@@ -249,15 +242,6 @@ func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 
 // bandDelta is the probability with which the bands of the rule anytime may miss the truth.
 const bandDelta = 0.05
-
-// closed reports whether a ledger is complete, so that a run of it asks the model nothing.
-func closed(path string) bool {
-	if path == "" {
-		return false
-	}
-	l, err := ledger.Read(path)
-	return err == nil && l.Claims != nil && l.Header.Rule.Name != rs.Anytime
-}
 
 func (c *Result) print(out io.Writer) error {
 	w := cli.Columns(out)

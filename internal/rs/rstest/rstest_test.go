@@ -12,7 +12,7 @@ func TestScoredLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := rs.Verify(t.Context(), path); err != nil || v.Images != 60 || v.Scores != rs.ScoresHold {
+	if v, err := rs.Verify(t.Context(), path); err != nil || v.Images != 60 || v.Scores != "hold" {
 		t.Errorf("%+v, %v", v, err)
 	}
 	c, err := confidences.Certify(t.Context(), path, []float64{0, .1}, confidences.Options{})
