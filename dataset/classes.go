@@ -75,21 +75,21 @@ func (r *records) nameClasses(names []string) error {
 		label, err := strconv.Atoi(name)
 		if err != nil || label > maxLabel {
 			return fmt.Errorf("the folder %s is named by a number above %d; expected labels, or a file of classes "+
-				"that says them (--classes FILE)", name, maxLabel)
+				"that says them (classes=FILE in the name)", name, maxLabel)
 		}
 		for len(r.classes) <= label {
 			r.classes = append(r.classes, strconv.Itoa(len(r.classes)))
 		}
 		if other, twice := taken[label]; twice {
 			return fmt.Errorf("the folders %s and %s have one number; expected one folder for each label, or a file "+
-				"of classes (--classes FILE)", other, name)
+				"of classes (classes=FILE in the name)", other, name)
 		}
 		r.folders[name], r.classes[label], taken[label] = label, name, name
 	}
 	if len(r.classes) > len(names) {
 		r.warnings = append(r.warnings,
 			fmt.Sprintf("its folders are named by numbers, which are taken as labels: %d of 0 to %d; a file of "+
-				"classes (--classes FILE) gives others",
+				"classes (classes=FILE in the name) gives others",
 				len(names), len(r.classes)-1))
 	}
 	return nil

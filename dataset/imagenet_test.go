@@ -54,7 +54,7 @@ func TestFolderLabels(t *testing.T) {
 		"junk":           {files: strings.Fields("cat/a dog/a __MACOSX/a cat/.ipynb_checkpoints/a .git/a @eaDir/a dog/__MACOSX/._a"), empty: []string{"__pycache__", "$RECYCLE.BIN"}, classes: "cat dog", labels: []int{0, 1}},
 		"numbers, junk":  {files: strings.Fields("0/a 1/a __MACOSX/a"), classes: "0 1", labels: []int{0, 1}},
 		"a word between": {files: strings.Fields("0/a 2/a x/a"), classes: "0 2 x", labels: []int{0, 1, 2}},
-		"one number":     {files: strings.Fields("1/a 01/a"), err: "the folders 01 and 1 have one number; expected one folder for each label, or a file of classes (--classes FILE)"},
+		"one number":     {files: strings.Fields("1/a 01/a"), err: "the folders 01 and 1 have one number; expected one folder for each label, or a file of classes (classes=FILE in the name)"},
 		"large number":   {files: strings.Fields("1/a 20260101/a"), err: "the folder 20260101 is named by a number above 1048575"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,8 +53,8 @@ func (s Size) String() string {
 	return strconv.Itoa(s.Height) + "x" + strconv.Itoa(s.Width)
 }
 
-// ParseSize reads what Size.String writes.
-func ParseSize(text string) (Size, error) {
+// parseSize reads what Size.String writes.
+func parseSize(text string) (Size, error) {
 	height, width, both := strings.Cut(text, "x")
 	if !both {
 		height, width = "1", text
@@ -125,7 +125,7 @@ func (p Preparation) check(of *base) error {
 		if s == (Size{}) {
 			continue
 		}
-		if _, err := ParseSize(s.String()); err != nil {
+		if _, err := parseSize(s.String()); err != nil {
 			return err
 		}
 	}
@@ -196,13 +196,13 @@ func (p *Preparation) set(part string) (known bool, err error) {
 	key, value, _ := strings.Cut(part, "=")
 	switch key {
 	case "resize":
-		p.Resize, err = ParseSize(value)
+		p.Resize, err = parseSize(value)
 	case "border":
 		if p.Border, err = strconv.Atoi(value); err != nil || p.Border < 1 || p.Border > maxSide {
 			err = fmt.Errorf("border %q; expected a number of pixels from 1", value)
 		}
 	case "crop":
-		p.Crop, err = ParseSize(value)
+		p.Crop, err = parseSize(value)
 	case "filter":
 		p.Filter = value
 	case "jpeg":

@@ -35,15 +35,15 @@ func TestByteOrderMarks(t *testing.T) {
 		{"a.jsonl", records, []string{"lines", "fit", "--in", "@", "--x", "c", "--y", "d"}},
 		{"samples.csv", "correct,confidence\n1,0.75\n0,0.5\n1,0.875\n", []string{"calib", "metrics", "--in", "@"}},
 		{"p.csv", "label,p0,p1\n0,0.75,0.25\n1,0.5,0.5\n", []string{"calib", "metrics", "--probabilities", "@"}},
-		{"classes.txt", "b\na\n", []string{"dataset", "list", "folder:" + images, "--resize", "28x28", "--classes", "@"}},
+		{"classes.txt", "b\na\n", []string{"dataset", "list", "folder:" + images + "[resize=28x28,classes=@]"}},
 		{"own.yaml", "recipes:\n  own/a: {from: A/c10/g, epochs: 3}\n", []string{"experiment", "list", "own/a", "--add", "@"}},
 	} {
 		path := filepath.Join(dir, c.file)
 		for i, arg := range c.args {
-			switch arg {
-			case "@":
-				c.args[i] = path
-			case "#":
+			switch {
+			case strings.Contains(arg, "@"):
+				c.args[i] = strings.ReplaceAll(arg, "@", path)
+			case arg == "#":
 				c.args[i] = strings.TrimSuffix(path, filepath.Ext(path))
 			}
 		}

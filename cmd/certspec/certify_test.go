@@ -195,7 +195,7 @@ func TestCertifyCommand(t *testing.T) {
 func TestCertifyWithoutLabels(t *testing.T) {
 	dir := pictures(t, true, ".", ".", ".")
 	ledger := filepath.Join(t.TempDir(), "x.ledger")
-	text, code := output(t, "certify", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "30", "--filter", "lanczos", "--crop", "28",
+	text, code := output(t, "certify", "--model", trainedModel, "--data", "folder:"+dir+"[resize=30,filter=lanczos,crop=28]",
 		"--sigma", "0.25", "--n", "400", "--block", "50", "--out", ledger)
 	for _, want := range []string{
 		"folder:" + dir + "[resize=30,filter=lanczos,crop=28], 3 images", "radii are in the resized pixels (28×28×1)",
@@ -215,7 +215,7 @@ func TestCertifyWithoutLabels(t *testing.T) {
 	if text, code := output(t, "ledger", "metrics", ledger); code != 0 || !strings.Contains(text, "| – | – | – | – | – |") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
-	if text, code := output(t, "predict", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "28x28", "--sigma", "0.25", "--n", "100"); code != 0 || !strings.Contains(text, "unknown") {
+	if text, code := output(t, "predict", "--model", trainedModel, "--data", "folder:"+dir+"[resize=28x28]", "--sigma", "0.25", "--n", "100"); code != 0 || !strings.Contains(text, "unknown") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 }

@@ -88,7 +88,7 @@ func TestDatasetInfoOfPictures(t *testing.T) {
 	if err := os.WriteFile(classes, []byte("n2 0 red fox\nn1 1 grey fox\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"list", "folder:" + dir + "[filter=box,resize=99]", "--resize", "8", "--crop", "6x5", "--classes", classes}
+	flags := []string{"list", "folder:" + dir + "[filter=box,crop=6x5,resize=8,classes=" + classes + "]"}
 	out, err := datasetOutput(t, flags...)
 	for _, want := range []string{
 		"folder:" + dir + "[resize=8,filter=box,crop=6x5,classes=" + classes + "]", "2 of 6×5×3",
@@ -109,6 +109,25 @@ func TestDatasetInfoOfPictures(t *testing.T) {
 	out, err = datasetOutput(t, "list", "folder:"+filepath.Join(dir, "n1"))
 	if err != nil || !strings.Contains(out, "classes  no labels") {
 		t.Errorf("%v, a flat folder is\n%s", err, out)
+	}
+}
+
+// The name and digest are those that flags of earlier versions gave, --resize 20 --filter lanczos
+// --crop 16x12 --channels grey --count 4, so that ledgers of theirs go on.
+func TestPreparedNameAsOfFlags(t *testing.T) {
+	for _, args := range [][]string{
+		{"synthetic/test[resize=20,filter=lanczos,crop=16x12,channels=grey,count=4]"},
+		{"synthetic/test[channels=grey,crop=16x12,filter=lanczos,resize=20]", "--count", "4"},
+	} {
+		out, err := datasetOutput(t, append([]string{"list"}, args...)...)
+		for _, want := range []string{
+			"name     synthetic/test[resize=20,filter=lanczos,crop=16x12,channels=grey,count=4]\n",
+			"sha256:c0a01078ad2d9f26093af7301008d2d099cc7b749fee4d30e43677d8822b9577",
+		} {
+			if err != nil || !strings.Contains(out, want) {
+				t.Errorf("%v, %v: no %q in\n%s", args, err, want, out)
+			}
+		}
 	}
 }
 
@@ -144,13 +163,14 @@ func TestDatasetErrors(t *testing.T) {
 		{"list mnits/test", "did you mean mnist/test", true},
 		{"list mnist/test", "certspec dataset fetch mnist", false},
 		{"list synthetic/test --count 0", "count is 0", false},
-		{"list synthetic/test --resize 4x", "--resize: size", true},
-		{"list synthetic/test --crop 0", "--crop: size", true},
-		{"list synthetic/test --channels cmyk", "expected rgb or grey", true},
-		{"list synthetic/test --depth 16", "expected 8", true},
-		{"list synthetic/test --filter box", "without a size", true},
-		{"list synthetic/test --resize 8 --filter area", "expected one of nearest", true},
-		{"list synthetic/test --background white", "for folders", true},
+		{"list synthetic/test[resize=4x]", `"resize=4x": size`, true},
+		{"list synthetic/test[crop=0]", `"crop=0": size`, true},
+		{"list synthetic/test[channels=cmyk]", "expected channels=rgb or channels=grey", true},
+		{"list synthetic/test[depth=16]", "expected depth=8", true},
+		{"list synthetic/test[filter=box]", "without a size", true},
+		{"list synthetic/test[resize=8,filter=area]", "expected one of nearest", true},
+		{"list synthetic/test[background=white]", "for folders", true},
+		{"list synthetic/test --resize 8", "'NAME[resize=256]'", true},
 		{"fetch cifar10-jpeg", "no official source", false},
 	} {
 		_, err := datasetOutput(t, strings.Fields(c.args)...)

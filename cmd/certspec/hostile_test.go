@@ -198,7 +198,7 @@ func TestHostileNames(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(few, "manifest.json"), renamed, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	onPics := []string{"--model", model, "--data", "folder:" + pics, "--resize", "28x28", "--engine", "go"}
+	onPics := []string{"--model", model, "--data", "folder:" + pics + "[resize=28x28]", "--engine", "go"}
 	on := []string{"--in", records, "--x", "cifar10_acc", "--y", "cifar10c_acc"}
 	for _, c := range []struct {
 		code int
@@ -214,7 +214,7 @@ func TestHostileNames(t *testing.T) {
 		{0, append([]string{"certify", "--sigma", "0.25", "--n", "100", "--block", "10", "--n0", "10", "--out", at("new.ledger")}, onPics...)},
 		{0, append([]string{"predict", "--sigma", "0.25", "--n", "100"}, onPics...)}, {0, append([]string{"evaluate"}, onPics...)},
 		{1, append([]string{"preflight", "--sigma", "0.25", "--n", "100"}, onPics...)},
-		{0, []string{"dataset", "list", "folder:" + pics, "--resize", "28x28"}}, {0, []string{"dataset", "list", "folder:" + pics, "--resize", "28x28", "--json"}},
+		{0, []string{"dataset", "list", "folder:" + pics + "[resize=28x28]"}}, {0, []string{"dataset", "list", "folder:" + pics + "[resize=28x28]", "--json"}},
 		{1, []string{"dataset", "list", "folder:" + pics}}, {0, []string{"export", "--model", model, "-o", at("net.onnx")}},
 		{0, append([]string{"lines", "fit"}, on...)}, {0, append([]string{"lines", "fit", "--influence"}, on...)}, {0, append([]string{"lines", "fit", "--json"}, on...)},
 		{2, []string{"experiment", "list", "--add", recipes}}, {0, []string{"experiment", "table", few}}, {0, []string{"experiment", "table", "--left", few}},

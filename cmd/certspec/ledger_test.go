@@ -157,7 +157,7 @@ func TestLedgerMergeCanonicalExport(t *testing.T) {
 func TestLedgerReplay(t *testing.T) {
 	dir := pictures(t, true, ".", ".")
 	path := filepath.Join(t.TempDir(), "x.ledger")
-	common := []string{"--model", trainedModel, "--data", "folder:" + dir, "--resize", "28x28"}
+	common := []string{"--model", trainedModel, "--data", "folder:" + dir + "[resize=28x28]"}
 	if _, code := output(t, append([]string{"certify", "--sigma", "0.25", "--n", "200", "--block", "50", "--out", path}, common...)...); code != 0 {
 		t.Fatalf("certify: exit code %d", code)
 	}

@@ -179,8 +179,8 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 		}
 		out.Close()
 	}
-	args := []string{"--model", file, "--data", "folder:" + dir, "--sigma", "0.25", "--block", "10", "--n", "1000",
-		"--resize", "36", "--crop", "32", "--classes", classes, "--std", "0.25"}
+	args := []string{"--model", file, "--data", "folder:" + dir + "[resize=36,crop=32,classes=" + classes + "]", "--sigma", "0.25", "--block", "10", "--n", "1000",
+		"--std", "0.25"}
 	text, _ := outputOf(t, "preflight", args...)
 	for _, words := range []string{
 		"NCHW float32 images of 32×32×3, logits", "std [0.25 0.25 0.25]",

@@ -39,12 +39,12 @@ classes, digest, licence, files.`,
 			"  certspec dataset list fashionmnist/test --count 500\n" +
 			"  certspec dataset list 'cifar10-jpeg/test[skip=20]'\n" +
 			"  certspec dataset list folder:pictures.tar.gz/train\n" +
-			"  certspec dataset list folder:pictures --resize 256 --crop 224 --classes labels.txt\n" +
+			"  certspec dataset list 'folder:pictures[resize=256,crop=224,classes=labels.txt]'\n" +
 			"  certspec dataset list npy:fog.npy,labels.npy,severity=3,classes=cifar10",
 	}
 	o.images.SelectionFlags(cmd)
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "count", "skip", "resize", "crop", "json")
+	cli.First(cmd, "count", "skip", "max-index", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return o.list(cmd)
@@ -96,7 +96,7 @@ What --data takes:
   fashionmnist/test                        a set of the list and its part, train or test
   fashionmnist/test[skip=20,count=100]     some of its images; --skip, --max-index and --count say the same
   folder:PATH                              pictures, CLASS/PICTURE.png or .jpg, in a folder, a .tar or a .tar.gz
-  folder:PATH[resize=256,crop=224]         the same, prepared; --resize and --crop say the same
+  folder:PATH[resize=256,crop=224]         the same, prepared; see certspec help data
   npy:IMAGES.npy,LABELS.npy                uint8 images (N×H×W×C) and N labels, which may be missing;
                                            then perhaps ,severity=3 and ,classes=cifar10
 

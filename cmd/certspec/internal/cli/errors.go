@@ -142,6 +142,12 @@ var usualNames = map[string]string{
 	"input-size": "shape", "sample": "images",
 }
 
+// inName are parts of a data set's name, each with an example, which other programs have flags for.
+var inName = map[string]string{
+	"resize": "256", "filter": "lanczos", "crop": "224", "channels": "rgb", "background": "white", "depth": "8",
+	"classes": "labels.txt",
+}
+
 // flagError says what was typed and what was expected, in the place of what the parser of flags says.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
@@ -157,6 +163,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 		if ours := usualNames[name]; ours != "" && cmd.Flags().Lookup(ours) != nil {
 			return Usagef("unknown flag --%s; expected --%s", name, ours)
+		}
+		if example := inName[name]; example != "" && cmd.Flags().Lookup("max-index") != nil {
+			return Usagef("unknown flag --%s; the name of the data says it: 'NAME[%s=%s]'; see certspec help data",
+				name, name, example)
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -11,17 +11,16 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// ImageOptions name a data set, and say how its images are prepared and which of them are taken.
+// ImageOptions name a data set, and say which of its images are taken. The name says how they are prepared.
 type ImageOptions struct {
 	Name     string
 	Recorded string // a file or folder of a run that this one goes on with or repeats: its JPEG decoder is taken
 
-	cmd                                                        *cobra.Command
-	resize, filter, crop, channels, background, depth, classes string
-	skip, maxIndex, count                                      int
+	cmd                   *cobra.Command
+	skip, maxIndex, count int
 }
 
-// Flags adds --data and the flags that prepare and select images.
+// Flags adds --data and the flags that select images.
 func (o *ImageOptions) Flags(cmd *cobra.Command) {
 	Group(cmd, Data, func(f *Flags) {
 		f.Data(&o.Name, "data set, e.g. fashionmnist/test or folder:pictures; see certspec dataset list")
@@ -41,34 +40,20 @@ func DataNames() []string {
 	return append(names, "folder:", "npy:")
 }
 
-// SelectionFlags adds the flags that prepare and select images. They go before what the name of the set says.
+// SelectionFlags adds the flags that select images, among those that the name of the set says.
 func (o *ImageOptions) SelectionFlags(cmd *cobra.Command) {
 	o.cmd = cmd
 	Group(cmd, Data, func(f *Flags) {
 		f.IntVar(&o.count, "count", 0, "this many images, spread over the classes")
 		f.IntVar(&o.skip, "skip", 1, "only images whose index is a multiple of this")
 		f.IntVar(&o.maxIndex, "max-index", 0, "only images of a lower index than this")
-		f.Text(&o.resize, "resize", "pixels of the shorter side, as 256, or of both, as 224x160 (height first); "+
-			"before the noise, rounded to bytes")
-		f.Named(&o.filter, "filter", "",
-			"of the resize: nearest, box, bilinear, bicubic or lanczos, as in Pillow (default bilinear)",
-			known("nearest", "box", "bilinear", "bicubic", "lanczos"))
-		f.Text(&o.crop, "crop", "then cut this from the centre, as 224 or 224x160 pixels")
-		f.Named(&o.channels, "channels", "",
-			"rgb: grey images get three equal channels; grey: those in RGB become grey", known("rgb", "grey"))
-		f.Named(&o.background, "background", "",
-			"colour behind transparent pixels: white, black, grey or #rrggbb (default: an error)",
-			known("white", "black", "grey"))
-		f.Named(&o.depth, "depth", "", "8: 16-bit values become round(v/257) (default: an error)", known("8"))
-		f.File(&o.classes, "classes", "file with a line FOLDER, or FOLDER LABEL NAME, per folder of pictures "+
-			"(default: sorted names; names that are numbers are labels)")
 	})
 }
 
 // Open opens the data set of --data.
 func (o *ImageOptions) Open() (*dataset.Dataset, error) { return o.OpenNamed(o.Name) }
 
-// OpenNamed opens a data set with the flags that prepare and select images.
+// OpenNamed opens a data set with the flags that select images.
 func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 	f := o.cmd.Flags()
 	open := dataset.Open
@@ -77,39 +62,6 @@ func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 	}
 	d, err := open(name)
 	if err != nil {
-		return nil, UsageError{err}
-	}
-	p := d.Preparation()
-	for _, size := range []struct {
-		flag, text string
-		to         *dataset.Size
-	}{{"resize", o.resize, &p.Resize}, {"crop", o.crop, &p.Crop}} {
-		if f.Changed(size.flag) {
-			if *size.to, err = dataset.ParseSize(size.text); err != nil {
-				return nil, Usagef("--%s: %v", size.flag, err)
-			}
-		}
-	}
-	for _, text := range []struct {
-		flag, text string
-		to         *string
-	}{{"filter", o.filter, &p.Filter}, {"background", o.background, &p.Background}, {"classes", o.classes,
-		&p.Classes}} {
-		if f.Changed(text.flag) {
-			*text.to = text.text
-		}
-	}
-	if f.Changed("channels") {
-		if p.RGB, p.Grey = o.channels == "rgb", o.channels == "grey"; !p.RGB && !p.Grey {
-			return nil, Usagef("--channels %s: expected rgb or grey", o.channels)
-		}
-	}
-	if f.Changed("depth") {
-		if p.Reduce16 = o.depth == "8"; !p.Reduce16 {
-			return nil, Usagef("--depth %s: expected 8", o.depth)
-		}
-	}
-	if d, err = d.Prepare(p); err != nil {
 		return nil, UsageError{err}
 	}
 	var selections []dataset.Selection
@@ -135,7 +87,7 @@ func Resized(d *dataset.Dataset, shape pixel.Shape) string {
 		p.Resize, p.Filter, shape)
 }
 
-// Prepared says how the images of a set were prepared, in the words of the flags.
+// Prepared says how the images of a set were prepared, in the words of its name.
 type Prepared struct {
 	Resize     string `json:"resize,omitempty"`
 	Filter     string `json:"filter,omitempty"`
@@ -146,7 +98,7 @@ type Prepared struct {
 	Classes    string `json:"classes,omitempty"`
 	// what a radius is a distance between, where images were resized
 	Radii   string         `json:"radii,omitempty"`
-	Folders map[string]int `json:"folders,omitempty"` // label of each folder that --classes names
+	Folders map[string]int `json:"folders,omitempty"` // label of each folder that the file of classes names
 }
 
 // HowPrepared says how the images of a set were prepared.

@@ -11,7 +11,7 @@ import (
 type topic struct{ name, short, flags, text string }
 
 var topics = []topic{
-	{"data", "How images are named, prepared and chosen", "data resize",
+	{"data", "How images are named, prepared and chosen", "data max-index",
 		`A data set is named by --data. certspec dataset list shows all sets, and which of them are here.
 
   fashionmnist/test                      a known set and its part, train or test
@@ -24,9 +24,18 @@ downloaded are looked for below the folder CERTSPEC_DATA.
 
 Choose images:     --count 500 takes 500, spread over the classes; --skip 20 every 20th;
                    --max-index 1000 those before the 1,000th.
-Prepare images:    --resize 256, then --crop 224; --channels rgb or grey; --background for transparent
-                   pixels; --depth 8 for pictures with 16 bits. All this happens before the noise, and
-                   values are rounded to bytes: certificates are about the prepared image.
+Prepare images:    in brackets behind the name, as 'folder:PATH[resize=256,crop=224]'. All this happens
+                   before the noise, and values are rounded to bytes: certificates are about the
+                   prepared image.
+
+  resize=256         the shorter side in pixels, or both, as 224x160 (height first)
+  filter=lanczos     of the resize, as in Pillow: nearest, box, bilinear (the default), bicubic or lanczos
+  crop=224           then cut this from the centre; or 224x160
+  channels=rgb       grey images get three equal channels; channels=grey: those in RGB become grey
+  background=white   behind transparent pixels: white, black, grey or #rrggbb
+  depth=8            values of 16 bits become round(v/257)
+  classes=FILE       a line FOLDER, or FOLDER LABEL NAME, per folder of pictures
+
 Corrupt images:    --corrupt fog:3 or --corrupt fog --severity 3, as CIFAR-10-C does;
                    certspec corrupt list names all corruptions.
 
