@@ -188,6 +188,7 @@ func page() string {
 		"Each table and figure, what our runs say of it, and the command.\n" +
 		"*Shows* has the paper's sign; *open* means the run could not tell.\n" +
 		"[Results](results.md) has tiers, rules of verdicts, further claims and causes.\n" +
+		"Tier `scratch` trains from random weights.\n" +
 		"Tier `evidence` fine-tunes one network: its verdicts are about that budget and start.\n\n" +
 		"`$RUN` is `certspec experiment run`; each paper begins with what its commands share.\n" +
 		"[Experiments](../notebooks/results/experiments/README.md) has every command.\n")
