@@ -23,6 +23,8 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
+		case "as-main": // with huge pages
+			os.Exit(run(os.Args[2:]))
 		case "as-program":
 			os.Exit(cli.Run(root(), os.Args[2:]))
 		case "as-model":

@@ -36,12 +36,8 @@ func TestHugePages(t *testing.T) {
 	if _, err := backend.Open(engine); err != nil {
 		engine = "go"
 	}
-	program := filepath.Join(t.TempDir(), "certspec")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	train := func(pages, out string) []byte {
-		cmd := exec.Command(program, "train", "--data", "synthetic[max_index=64]", "--net", "small-cnn", "--sigma", "0.25", "--epochs", "1", "--batch", "32", "--engine", engine, "--out", out, "--huge-pages="+pages)
+		cmd := exec.Command(os.Args[0], "as-main", "train", "--data", "synthetic[max_index=64]", "--net", "small-cnn", "--sigma", "0.25", "--epochs", "1", "--batch", "32", "--engine", engine, "--out", out, "--huge-pages="+pages)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -60,7 +56,7 @@ func TestHugePages(t *testing.T) {
 	}
 
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(program, "predict", "--no such\nflag", "a b")
+	cmd := exec.Command(os.Args[0], "as-main", "predict", "--no such\nflag", "a b")
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if _ = cmd.Run(); cmd.ProcessState.ExitCode() != cli.ExitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), "no such") {
 		t.Errorf("exit code %d, %q, %q", cmd.ProcessState.ExitCode(), &stdout, &stderr)
@@ -68,7 +64,7 @@ func TestHugePages(t *testing.T) {
 
 	// The process that was started is the one that works, with the setting in its environment, or without where the flag says so.
 	for _, on := range []bool{true, false} {
-		cmd = exec.Command(program, "certify", "--exec", childModel("slow"), "--data", "synthetic/test[max_index=50]", "--sigma", "0.25", "--n", "100000",
+		cmd = exec.Command(os.Args[0], "as-main", "certify", "--exec", childModel("slow"), "--data", "synthetic/test[max_index=50]", "--sigma", "0.25", "--n", "100000",
 			"--out", filepath.Join(dir, fmt.Sprint(on)), fmt.Sprintf("--huge-pages=%v", on))
 		stderr, err := cmd.StderrPipe()
 		if err == nil {

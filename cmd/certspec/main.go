@@ -53,10 +53,12 @@ func root() *cobra.Command {
 	)
 }
 
-func main() {
-	all, args := root(), os.Args[1:]
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	all := root()
 	if cli.HugePages(all, args) {
 		hugepages.Use()
 	}
-	os.Exit(cli.Run(all, args))
+	return cli.Run(all, args)
 }

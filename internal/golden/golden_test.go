@@ -91,7 +91,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "certspec")
-	cmd := exec.Command("go", "build", "-o", path, "./cmd/certspec")
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/certspec")
 	cmd.Dir = repository
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.New(string(text))

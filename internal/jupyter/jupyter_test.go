@@ -130,7 +130,7 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	script(t, filepath.Join(bin, ready), "")
 	data := filepath.Join(t.TempDir(), "Jupyter data")
-	k, err := Install(context.Background(), data, "devel", progress.Messages(t.Logf), "--raw_error")
+	k, err := Install(context.Background(), data, "devel", false, progress.Messages(t.Logf), "--raw_error")
 	if err != nil {
 		t.Fatal(err)
 	}

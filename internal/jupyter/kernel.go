@@ -46,11 +46,11 @@ type Kernel struct {
 	XLA    bool   `json:"xla"`    // cells link XLA; false where there is no C compiler
 }
 
-// Install builds what the kernel needs, compiles what the quickstart imports, so that first cells
-// need not, and registers the kernel below dataDir, with a card in JupyterLab's launcher. version is
-// that of the running program; show, which may be nil, gets the progress; flags are further flags of
-// GoNB.
-func Install(ctx context.Context, dataDir, version string, show progress.Reporter, flags ...string) (Kernel, error) {
+// Install builds what the kernel needs and, unless warmed, compiles what the quickstart imports for
+// first cells. It registers the kernel below dataDir, with a card in JupyterLab's launcher. version is
+// of the running program; show, which may be nil, gets the progress; flags are further ones of GoNB.
+func Install(ctx context.Context, dataDir, version string, warmed bool, show progress.Reporter,
+	flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
 	if err != nil {
 		return Kernel{}, err
@@ -63,8 +63,10 @@ func Install(ctx context.Context, dataDir, version string, show progress.Reporte
 	if err != nil {
 		return Kernel{}, err
 	}
-	if err := warm(ctx, g, module, show); err != nil {
-		return Kernel{}, fmt.Errorf("kernel: what a first cell needs: %w", err)
+	if !warmed {
+		if err := warm(ctx, g, module, show); err != nil {
+			return Kernel{}, fmt.Errorf("kernel: what a first cell needs: %w", err)
+		}
 	}
 	program, err := os.Executable()
 	if err != nil {

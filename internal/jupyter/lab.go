@@ -28,7 +28,7 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 	if err != nil {
 		return err
 	}
-	if _, err := Install(ctx, data, version, show); err != nil {
+	if _, err := Install(ctx, data, version, false, show); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir,

@@ -33,6 +33,7 @@ type Options struct {
 	Dir      string            // where the copy runs and what it writes stays
 	Timeout  time.Duration     // for one cell; 0 means an hour
 	HTML     bool              // also make a web page of the executed copy
+	Warm     bool              // what a first cell needs is compiled, as by a run of another notebook before
 	Version  string            // of the running program
 	Progress progress.Reporter // of the installations and of the cells; may be nil
 }
@@ -62,7 +63,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		}
 	}
 	jupyter := filepath.Join(dir, ".jupyter")
-	if _, err := Install(ctx, jupyter, opt.Version, opt.Progress, "--raw_error"); err != nil {
+	if _, err := Install(ctx, jupyter, opt.Version, opt.Warm, opt.Progress, "--raw_error"); err != nil {
 		return Executed{}, err
 	}
 	if opt.Timeout == 0 {

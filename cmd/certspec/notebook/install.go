@@ -50,7 +50,7 @@ func (o *installOptions) run(cmd *cobra.Command) error {
 		cli.Say("kernel %q removed from %s", jupyter.DisplayName, dir)
 		return nil
 	}
-	kernel, err := jupyter.Install(cmd.Context(), dir, cli.Version(), cli.Progress())
+	kernel, err := jupyter.Install(cmd.Context(), dir, cli.Version(), false, cli.Progress())
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 		}
 		start := time.Now()
 		done, err := jupyter.Run(cmd.Context(), file, jupyter.Options{
-			Tier: o.tier, Dir: filepath.Join(o.out, name), Timeout: o.timeout, HTML: o.html, Version: cli.Version(),
-			Progress: cli.Progress(),
+			Tier: o.tier, Dir: filepath.Join(o.out, name), Timeout: o.timeout, HTML: o.html, Warm: len(all) > 0,
+			Version: cli.Version(), Progress: cli.Progress(),
 		})
 		if err != nil {
 			return err
