@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +24,13 @@ var liveScript string
 // batchVariable is the environment variable that says that nobody moves sliders while cells run.
 const batchVariable = "CERTSPEC_BATCH"
 
-// How long a cell waits for the first move of a slider, and for the next one.
-var firstMove, nextMove = 20 * time.Second, 10 * time.Minute
+// How long a cell waits for the first move of a slider, for the next one, and for a sign that its page is open. Pages
+// give one every five seconds, and every minute when they are hidden.
+var firstMove, nextMove, silence = 20 * time.Second, 10 * time.Minute, 90 * time.Second
 
 // Live shows a figure that this cell computes anew for each choice of the sliders, by index. The cell runs on until it
-// is interrupted, or nobody moves a slider: 20 seconds at first, then ten minutes. Where cells run without a reader,
-// and in saved notebooks, it is the figure of the first choice.
+// is interrupted, its page is closed, or nobody moves a slider: 20 seconds at first, then ten minutes. Where cells run
+// without a reader, and in saved notebooks, it is the figure of the first choice.
 func Live(sliders []Slider, show func(at []int) *Figure) {
 	at := make([]int, len(sliders))
 	for i, s := range sliders {
@@ -58,23 +60,36 @@ func Live(sliders []Slider, show func(at []int) *Figure) {
 	values, err := json.Marshal(names)
 	end(err)
 	dom.TransientJavascript(strings.NewReplacer("LIVE", id, "VALUES", string(values)).Replace(liveScript))
-	last := first
-	for wait := firstMove; ; wait = nextMove {
-		select {
-		case move := <-moves.C:
-			if next, ok := choice(move, sliders); ok {
-				last = show(next)
-				comms.Send("/"+id+"/frame", picture(last))
-			}
-			continue
-		case <-Context().Done():
-		case <-time.After(wait):
-		}
-		break
-	}
+	last := follow(moves.C, sliders, at, first, show, func(f *Figure) { comms.Send("/"+id+"/frame", picture(f)) })
 	comms.Send("/"+id+"/end", "The sliders sleep. Run the cell again to wake them.")
 	display("")
 	Show(last)
+}
+
+// follow shows the figure of each choice that arrives, until nobody is there; it returns the last one. A page repeats
+// its choice as a sign that it is open, with a question mark before it while it waits for a figure.
+func follow(moves <-chan string, sliders []Slider, at []int, last *Figure, show func([]int) *Figure,
+	send func(*Figure)) *Figure {
+	heard, end := time.Now(), time.Now().Add(firstMove)
+	for {
+		select {
+		case move := <-moves:
+			move, asks := strings.CutPrefix(move, "?")
+			next, ok := choice(move, sliders)
+			if ok && !slices.Equal(next, at) {
+				at, last, asks = next, show(next), true
+			}
+			if ok && asks {
+				send(last)
+				end = time.Now().Add(nextMove)
+			}
+			heard = time.Now()
+		case <-Context().Done():
+			return last
+		case <-time.After(min(time.Until(end), time.Until(heard.Add(silence)))):
+			return last
+		}
+	}
 }
 
 // choice reads the indices of a move.
@@ -91,7 +106,7 @@ func choice(move string, sliders []Slider) (at []int, ok bool) {
 
 func livePage(id string, sliders []Slider, first *Figure) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<div id=\"%s\" style=\"font-family:sans-serif\">\n<div>", id)
+	fmt.Fprintf(&b, "<div id=\"%s\" data-lm-suppress-shortcuts=\"true\" style=\"font-family:sans-serif\">\n<div>", id)
 	for _, s := range sliders {
 		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:18em\">%s <input type=\"range\" min=\"0\" max=\"%d\" "+
 			"value=\"%d\" disabled style=\"vertical-align:middle\"><output>%s</output></label>\n",

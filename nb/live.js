@@ -3,20 +3,29 @@
   const comm = globalThis.gonb_comm;
   if (!box || !comm) return;
   const inputs = [...box.querySelectorAll("input")], values = VALUES;
+  const state = box.querySelector("[data-state]");
+  let waits = false, rest = 0;
+  const choice = () => inputs.map((each) => each.value).join(",");
+  const tell = () => comm.send("/LIVE/at", (waits ? "?" : "") + choice());
+  const sign = setInterval(() => box.isConnected ? tell() : clearInterval(sign), 5000);
   comm.subscribe("/LIVE/frame", (address, page) => {
     box.querySelector("[data-frame]").innerHTML = page;
-    box.querySelector("[data-state]").textContent = "";
+    state.textContent = "";
+    waits = false;
   });
   comm.subscribe("/LIVE/end", (address, why) => {
+    clearInterval(sign);
     for (const input of inputs) input.disabled = true;
-    box.querySelector("[data-state]").textContent = why;
+    state.textContent = why;
   });
   inputs.forEach((input, i) => {
     input.disabled = false;
     input.addEventListener("input", () => {
       input.nextElementSibling.textContent = values[i][input.value];
-      box.querySelector("[data-state]").textContent = "computing …";
-      comm.send("/LIVE/at", inputs.map((each) => each.value).join(","));
+      state.textContent = "computing …";
+      waits = true;
+      clearTimeout(rest);
+      rest = setTimeout(tell, 100); // once it rests: keys that are held down move it 30 times a second
     });
   });
 })();

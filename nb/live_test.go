@@ -1,7 +1,10 @@
 package nb
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 )
 
 // Where nobody can move a slider, a live figure is that of the first choice; a move that is no choice is left out.
@@ -24,5 +27,32 @@ func TestLiveWithoutAReader(t *testing.T) {
 	}
 	if code, _ := stopped(t, func() { Live([]Slider{{Name: "a"}}, nil) }); code != 1 {
 		t.Errorf("a slider without values: code %d", code)
+	}
+}
+
+// A choice is computed once, however often the page repeats it; a page that waits gets its figure; a page that is
+// silent is closed, however long a reader may think.
+func TestLiveFollowsItsPage(t *testing.T) {
+	defer func(a, b, c time.Duration) { firstMove, nextMove, silence = a, b, c }(firstMove, nextMove, silence)
+	firstMove, nextMove, silence = time.Hour, time.Hour, 50*time.Millisecond
+	sliders := []Slider{{Name: "a", Values: []string{"x", "y", "z"}}}
+	moves := make(chan string, 7)
+	for _, move := range []string{"0", "?1", "1", "9", "?1", "2", "2"} {
+		moves <- move
+	}
+	var shown, sent []string
+	of := func(at []int) *Figure {
+		shown = append(shown, fmt.Sprint(at))
+		return Lines(Axes{Caption: fmt.Sprint(at)})
+	}
+	last := follow(moves, sliders, []int{0}, of([]int{0}), of, func(f *Figure) { sent = append(sent, f.Caption) })
+	if !slices.Equal(shown, []string{"[0]", "[1]", "[2]"}) || !slices.Equal(sent, []string{"[1]", "[1]", "[2]"}) ||
+		last.Caption != "[2]" {
+		t.Errorf("shown %v, sent %v, last %s", shown, sent, last.Caption)
+	}
+	firstMove, silence = 50*time.Millisecond, time.Hour // nobody moves a slider of an open page
+	moves <- "0"
+	if follow(moves, sliders, []int{0}, last, of, nil) != last || len(moves) != 0 {
+		t.Error("a sign of the page counts as a move")
 	}
 }
