@@ -98,28 +98,18 @@ func headline(runs []*rs.Run) string {
 
 // curveTitle names what all runs share: data, images, model, σ, noise samples and α.
 func curveTitle(runs []*rs.Run) string {
-	sets, models, sigmas := map[string]bool{}, map[string]bool{}, map[float64]bool{}
-	samples, alphas := map[int]bool{}, map[float64]bool{}
-	for _, run := range runs {
-		sets[dataName(run)], models[run.Header.Model.Name], sigmas[run.Header.Sigma] = true, true, true
-		samples[maxSamples(run)], alphas[run.Header.Alpha] = true, true
-	}
-	h := runs[0].Header
 	var parts []string
-	if len(sets) == 1 {
-		parts = append(parts, dataName(runs[0]))
-	}
-	if len(models) == 1 {
-		parts = append(parts, h.Model.Name)
-	}
-	if len(sigmas) == 1 {
-		parts = append(parts, fmt.Sprintf("σ = %g", h.Sigma))
-	}
-	if len(samples) == 1 {
-		parts = append(parts, "n ≤ "+table.Grouped(float64(maxSamples(runs[0])), 0))
-	}
-	if len(alphas) == 1 {
-		parts = append(parts, fmt.Sprintf("α = %g", h.Alpha))
+	for _, of := range []func(*rs.Run) string{
+		dataName,
+		func(r *rs.Run) string { return r.Header.Model.Name },
+		func(r *rs.Run) string { return fmt.Sprintf("σ = %g", r.Header.Sigma) },
+		func(r *rs.Run) string { return "n ≤ " + table.Grouped(float64(maxSamples(r)), 0) },
+		func(r *rs.Run) string { return fmt.Sprintf("α = %g", r.Header.Alpha) },
+	} {
+		words := of(runs[0])
+		if !slices.ContainsFunc(runs, func(r *rs.Run) bool { return of(r) != words }) {
+			parts = append(parts, words)
+		}
 	}
 	return strings.Join(parts, ", ")
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/internal/figure"
@@ -75,7 +76,7 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 }
 
 // HeatMaps draws maps over frequencies side by side, with their titles, in colours from low (black) to high (white).
-// What stands before the first semicolon of the caption is the title above several.
+// What stands before the first semicolon of the caption is the title above several. More than four are drawn smaller.
 // The page holds pixels, since a drawing of all cells would be many times larger.
 func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
 	if len(titles) != len(maps) || len(maps) == 0 {
@@ -83,6 +84,9 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 		return nil
 	}
 	of := figure.HeatMaps{Columns: 4, Low: low, High: high}
+	if len(maps) > of.Columns {
+		of.Side = 1.75 * vg.Inch
+	}
 	for i, m := range maps {
 		of.Maps = append(of.Maps, figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U,
 			Values: m.Values})

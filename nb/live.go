@@ -24,8 +24,7 @@ var liveScript string
 // batchVariable is the environment variable that says that nobody moves sliders while cells run.
 const batchVariable = "CERTSPEC_BATCH"
 
-// How long a cell waits for the first move of a slider, for the next one, and for a sign that its page is open. Pages
-// give one every five seconds, and every minute when they are hidden.
+// How long a cell waits for the first move, the next one, and a sign that its page is open (rarer if hidden).
 var firstMove, nextMove, silence = 20 * time.Second, 10 * time.Minute, 90 * time.Second
 
 // Live shows a figure that this cell computes anew for each choice of the sliders, by index. The cell runs on until it
@@ -53,13 +52,9 @@ func Live(sliders []Slider, show func(at []int) *Figure) {
 	display(livePage(id, sliders, first))
 	moves := comms.Listen[string]("/" + id + "/at").LatestOnly()
 	defer moves.Close()
-	names := make([][]string, len(sliders))
-	for i, s := range sliders {
-		names[i] = s.Values
-	}
-	values, err := json.Marshal(names)
+	all, err := json.Marshal(sliders)
 	end(err)
-	dom.TransientJavascript(strings.NewReplacer("LIVE", id, "VALUES", string(values)).Replace(liveScript))
+	dom.TransientJavascript(strings.NewReplacer("LIVE", id, "SLIDERS", string(all)).Replace(liveScript))
 	last := follow(moves.C, sliders, at, first, show, func(f *Figure) { comms.Send("/"+id+"/frame", picture(f)) })
 	comms.Send("/"+id+"/end", "The sliders sleep. Run the cell again to wake them.")
 	display("")

@@ -2,7 +2,7 @@
   const box = document.getElementById("LIVE");
   const comm = globalThis.gonb_comm;
   if (!box || !comm) return;
-  const inputs = [...box.querySelectorAll("input")], values = VALUES;
+  const inputs = [...box.querySelectorAll("input")], sliders = SLIDERS;
   const state = box.querySelector("[data-state]");
   let waits = false, rest = 0;
   const choice = () => inputs.map((each) => each.value).join(",");
@@ -21,7 +21,7 @@
   inputs.forEach((input, i) => {
     input.disabled = false;
     input.addEventListener("input", () => {
-      input.nextElementSibling.textContent = values[i][input.value];
+      input.nextElementSibling.textContent = sliders[i].Values[input.value];
       state.textContent = "computing …";
       waits = true;
       clearTimeout(rest);

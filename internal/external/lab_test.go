@@ -22,6 +22,7 @@ import (
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // labBudget is what JupyterLab in a browser may take, for each user.
@@ -55,6 +56,10 @@ func TestLab(t *testing.T) {
 		before = js[string](t, l.ctx, frame)
 		l.click(live, 1)
 		l.until("the figure of the last image", time.Minute, fmt.Sprintf("%s !== %q", frame, before))
+		// By a key, which JupyterLab does not take for a command.
+		before = js[string](t, l.ctx, frame)
+		do(t, l.ctx, chromedp.KeyEvent(kb.ArrowLeft))
+		l.until("the figure of the image before it", time.Minute, fmt.Sprintf("%s !== %q", frame, before))
 		if n := js[int](t, l.ctx, "lab.waiting()"); n != 1 {
 			t.Errorf("%d cells run while the sliders wait, want 1", n)
 		}

@@ -35,8 +35,8 @@ func TestOneBarForMaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(data), `<image preserveAspectRatio="none" `); n != 1 || strings.Count(string(data), "<image") != 1 {
-		t.Errorf("%d bars of %d pictures, want 1 of 1", n, strings.Count(string(data), "<image"))
+	if n := strings.Count(string(data), `<image preserveAspectRatio="none" `); n != len(of.Maps)+1 || strings.Count(string(data), "<image") != n {
+		t.Errorf("%d pictures of %d, want one below each map and one bar", n, strings.Count(string(data), "<image"))
 	}
 	for _, label := range []string{">0.05</text>", ">0.10</text>", ">0.15</text>", ">−1</text>", ">maps</text>"} {
 		if !strings.Contains(string(data), label) {

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -33,8 +34,12 @@ func (m HeatMap) Paint(c draw.Canvas) {
 
 func (m HeatMap) paintMap(c draw.Canvas) {
 	p := NewPlot(m.Title, m.X, m.Y)
-	p.X.Tick.Marker, p.Y.Tick.Marker = placeTicks(m.Columns), placeTicks(m.Rows)
-	p.Add(m.colours(plane{m.Columns, m.Rows, m.Values}))
+	places := int((c.Max.X-c.Min.X)/(0.4*vg.Inch) + 0.5)
+	p.X.Tick.Marker, p.Y.Tick.Marker = placeTicks(m.Columns, places), placeTicks(m.Rows, places)
+	cells := m.colours(plane{m.Columns, m.Rows, m.Values})
+	below := *cells
+	below.Rasterized = true // no white seams between the cells
+	p.Add(&below, cells)
 	c = draw.Crop(c, 4, 0, 2, -4)
 	FitTitle(p, c)
 	p.Draw(c)
@@ -86,15 +91,15 @@ func (p plane) Z(c, r int) float64 { return p.values[r*len(p.columns)+c] }
 func (p plane) X(c int) float64    { return float64(c) }
 func (p plane) Y(r int) float64    { return float64(r) }
 
-// placeTicks names at most some six places, zero among them.
-func placeTicks(numbers []int) plot.ConstantTicks {
+// placeTicks names at most so many places, zero among them.
+func placeTicks(numbers []int, most int) plot.ConstantTicks {
 	zero := 0
 	for i, n := range numbers {
 		if n == 0 {
 			zero = i
 		}
 	}
-	step := (len(numbers) + 5) / 6
+	step := (len(numbers) + most - 1) / most
 	var ticks plot.ConstantTicks
 	for i, n := range numbers {
 		if (i-zero)%step == 0 {
@@ -106,13 +111,14 @@ func placeTicks(numbers []int) plot.ConstantTicks {
 
 // HeatMaps are maps side by side, in rows, on one scale, whose bar stands at the right of the first row.
 type HeatMaps struct {
-	Title     string // above all of them
-	Columns   int    // at most
+	Title     string    // above all of them
+	Columns   int       // at most
+	Side      vg.Length // of a map; 0 is mapSide
 	Low, High float64
 	Maps      []HeatMap
 }
 
-// Measures of a map among others, with its scale.
+// Measures of maps and their scale.
 const (
 	mapSide  = 2.4 * vg.Inch
 	barWidth = 0.75 * vg.Inch
@@ -126,7 +132,8 @@ func (m HeatMaps) lines() (columns, lines int) {
 // Size is that of the picture.
 func (m HeatMaps) Size() (width, height vg.Length) {
 	columns, lines := m.lines()
-	return vg.Length(columns)*mapSide + barWidth, vg.Length(lines)*mapSide + m.heading()
+	side := cmp.Or(m.Side, mapSide)
+	return vg.Length(columns)*side + barWidth, vg.Length(lines)*side + m.heading()
 }
 
 func (m HeatMaps) heading() vg.Length {
@@ -139,14 +146,15 @@ func (m HeatMaps) heading() vg.Length {
 // Paint draws the maps.
 func (m HeatMaps) Paint(c draw.Canvas) {
 	width, height := m.Size()
+	side := cmp.Or(m.Side, mapSide)
 	above := Label(10, color.Black)
 	above.XAlign = text.XLeft
 	c.FillText(above, vg.Point{X: c.Min.X + Margin, Y: c.Max.Y - 4}, m.Title)
 	for i, one := range m.Maps {
-		left, top := vg.Length(i%m.Columns)*mapSide, m.heading()+vg.Length(i/m.Columns)*mapSide
+		left, top := vg.Length(i%m.Columns)*side, m.heading()+vg.Length(i/m.Columns)*side
 		one.Low, one.High = m.Low, m.High
-		row := draw.Crop(c, 0, 0, height-mapSide-top, -top)
-		one.paintMap(draw.Crop(row, left, left+mapSide-width, 0, 0))
+		row := draw.Crop(c, 0, 0, height-side-top, -top)
+		one.paintMap(draw.Crop(row, left, left+side-width, 0, 0))
 		if i == 0 {
 			one.paintBar(draw.Crop(row, width-barWidth, 0, 0, 0))
 		}

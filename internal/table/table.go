@@ -90,7 +90,8 @@ func (t *Table) HTML() string {
 	for _, note := range t.Notes {
 		s += "\n<p><small>" + html.EscapeString(note) + "</small></p>"
 	}
-	return s
+	// JupyterLab would set as mathematics what stands between two of them.
+	return strings.ReplaceAll(s, "$", `<code style="all:unset">$</code>`)
 }
 
 // widest is the number of columns that a page has room for.

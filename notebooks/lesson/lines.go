@@ -184,12 +184,13 @@ func CIFAR10C() []string { return nb.Must(corrupt.Names([]string{string(corrupt.
 // Gaussian augmentation change of images, as in figure 7 of Fridovich-Keil et al. (2022), with a
 // table of their centroids.
 func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabular) {
-	var tiles []nb.Row
+	var names []string
+	var maps []*spectral.Map
 	t := nb.Columns("what changes", "centroid, periods per image")
 	add := func(name string, changed []uint8) {
 		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, changed,
 			images.Pixels)), nil))
-		tiles = addTile(tiles, spectrumTile(&s.Amplitude), name)
+		names, maps = append(names, strings.ReplaceAll(name, "_", " ")), append(maps, logarithm(s.Amplitude))
 		t.Add(name, nb.Must(s.Amplitude.Centroid()))
 	}
 	for _, name := range []string{"brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise",
@@ -209,8 +210,8 @@ func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabu
 		}
 		add(name, changed)
 	}
-	return nb.Images("what shifts and augmentations change, by frequency: mean amplitude from 0.1 (black) to 30 "+
-		"(white), logarithmic, zero frequency in the middle", Grey, tiles...), t
+	return nb.HeatMaps(fmt.Sprintf("CIFAR-10, severity %d: mean amplitude of what shifts and augmentations change, by "+
+		"frequency, as logarithm to base 10", severity), -1, 1.5, names, maps...), t
 }
 
 // Classes are the classes of a path's predictions for two classes, as Curve gives them.

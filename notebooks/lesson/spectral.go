@@ -46,16 +46,19 @@ func Swapped(shape pixel.Shape, phases, amplitudes []uint8) []uint8 {
 // LogAmplitude is the logarithm to base 10 of the mean amplitude of every frequency over images of
 // a shape, at least −3.
 func LogAmplitude(shape pixel.Shape, images []uint8) *spectral.Map {
-	m := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(shape, images), nil)).Amplitude
+	return logarithm(nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(shape, images), nil)).Amplitude)
+}
+
+func logarithm(m spectral.Map) *spectral.Map {
+	m.Values = slices.Clone(m.Values)
 	for k, v := range m.Values {
 		m.Values[k] = math.Log10(max(v, 1e-3))
 	}
 	return &m
 }
 
-// Phases are the phases of the green channel of an image of 32 × 32 pixels, from black, −π, to
-// white, π; zero frequency is in the middle.
-func Phases(image []uint8) []uint8 {
+// Phases are the phases of the green channel of an image of 32 × 32 pixels.
+func Phases(image []uint8) *spectral.Map {
 	const side = 32
 	half := nb.Must(fourier.NewHalf(side, side))
 	plan := nb.Must(fourier.NewPlan[float64](side, side))
@@ -67,14 +70,12 @@ func Phases(image []uint8) []uint8 {
 	x := fourier.NewSpectrum[float64](half)
 	plan.Forward(plan.NewWorkspace(), x, green)
 	fourier.Expand(half, whole, x)
-	shifted := make([]float64, side*side)
-	for u := range side {
-		for v := range side {
-			k := (u+side/2)%side*side + (v+side/2)%side
-			shifted[u*side+v] = 0.5 + math.Atan2(whole.Im[k], whole.Re[k])/(2*math.Pi)
-		}
+	m := spectral.Map{Height: side, Width: side, U: spectral.Frequencies(side), V: spectral.Frequencies(side)}
+	for at := range side * side {
+		k := (at/side+side/2)%side*side + (at+side/2)%side
+		m.Values = append(m.Values, math.Atan2(whole.Im[k], whole.Re[k]))
 	}
-	return nb.Bytes(shifted)
+	return &m
 }
 
 // Wave is the basis image of a frequency, around middle grey.
@@ -150,7 +151,7 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 			rows = append(rows, row)
 		}
 		rows[0].Heads = []string{"severity 1", "severity 2", "severity 3", "severity 4", "severity 5"}
-		caption := fmt.Sprintf("%s: %s, severities 1 to 5", title, family)
+		caption := fmt.Sprintf("%s under CIFAR-%s, severities 1 to 5", title, family)
 		if family == corrupt.C {
 			caption += ". " + corrupt.DrawnFrost
 		}
@@ -172,8 +173,8 @@ func Names(family corrupt.Family) (names []string) {
 // the images at a severity, and a table of the centroids, sorted.
 func Changed(images *dataset.Images, title string, severity int, note string) {
 	clean := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(images.Shape, images.Pixels), nil))
-	tiles := map[corrupt.Family][]nb.Row{corrupt.C: {{Images: [][]uint8{spectrumTile(&clean.Amplitude)},
-		Words: []string{"clean images"}}}}
+	names := map[corrupt.Family][]string{corrupt.C: {"clean images"}}
+	maps := map[corrupt.Family][]*spectral.Map{corrupt.C: {logarithm(clean.Amplitude)}}
 	t := nb.Columns("group", "corruption", "severity", "centroid")
 	means := map[corrupt.Group]float64{}
 	out := make([]uint8, len(images.Pixels))
@@ -190,45 +191,23 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 		centroid := nb.Must(s.Amplitude.Centroid())
 		t.Add(string(info.Group), strings.ReplaceAll(info.Name, "_", " "), severity, centroid)
 		means[info.Group] += centroid / 5
-		tiles[info.Family] = addTile(tiles[info.Family], spectrumTile(&s.Amplitude), info.Name)
+		names[info.Family] = append(names[info.Family], strings.ReplaceAll(info.Name, "_", " "))
+		maps[info.Family] = append(maps[info.Family], logarithm(s.Amplitude))
 	}
 	slices.SortFunc(t.Rows, func(a, b []any) int { return cmp.Compare(a[3].(float64), b[3].(float64)) })
 	amplitude, power := nb.Must(clean.Amplitude.Slope(1, 15)), nb.Must(clean.Power.Slope(1, 15))
 	t.Notes = []string{
 		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %s images%s.", means[corrupt.Low],
 			means[corrupt.Mid], means[corrupt.High], table.Grouped(float64(images.Len()), 0), note),
-		fmt.Sprintf("The clean spectrum falls off as a power of the frequency: %.2f in amplitude and %.2f in power, from "+
-			"1 to 15 periods.", amplitude.Exponent, power.Exponent),
+		fmt.Sprintf("From 1 to 15 periods the clean spectrum falls off with the frequency to the power −%.2f in "+
+			"amplitude, −%.2f in power.", -amplitude.Exponent, -power.Exponent),
 		corrupt.DrawnFrost,
 	}
-	const scale = "mean amplitude by frequency, from 0.1 (black) to 30 (white), logarithmic"
-	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s. %s", title, severity,
-		scale, corrupt.DrawnFrost), Grey, tiles[corrupt.C]...),
-		nb.Images(fmt.Sprintf("%s: what CIFAR-C-bar changes, severity %d; %s", title, severity, scale), Grey,
-			tiles[corrupt.CBar]...), t)
-}
-
-// spectrumTile draws the logarithm of mean amplitudes, from 0.1 (black) to 30 (white); zero frequency is in the middle.
-func spectrumTile(m *spectral.Map) []uint8 {
-	values := make([]float64, len(m.Values))
-	for k, v := range m.Values {
-		values[k] = (math.Log10(max(v, 1e-3)) + 1) / 2.5
-	}
-	return nb.Bytes(values)
-}
-
-// addTile adds a picture with its name, at most four to a row.
-func addTile(rows []nb.Row, picture []uint8, name string) []nb.Row {
-	if len(rows) == 0 || len(rows[len(rows)-1].Images) == 4 {
-		rows = append(rows, nb.Row{})
-	}
-	last := &rows[len(rows)-1]
-	words := strings.ReplaceAll(name, "_", " ")
-	if first, rest, long := strings.Cut(words, " "); long {
-		words = first + "\n" + rest
-	}
-	last.Images, last.Words = append(last.Images, picture), append(last.Words, words)
-	return rows
+	const what = "%s, severity %d: mean amplitude of what %s changes, by frequency, as logarithm to base 10; %s"
+	nb.Show(nb.HeatMaps(fmt.Sprintf(what, title, severity, "CIFAR-C", corrupt.DrawnFrost), -1, 1.5,
+		names[corrupt.C], maps[corrupt.C]...),
+		nb.HeatMaps(fmt.Sprintf(what, title, severity, "CIFAR-C-bar", "in units of the full range"), -1, 1.5,
+			names[corrupt.CBar], maps[corrupt.CBar]...), t)
 }
 
 // Sweep is a table of the average certified radius of a sweep over groups of corruptions, beside

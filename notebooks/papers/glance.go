@@ -49,9 +49,14 @@ func AtAGlance(key string) *nb.Tabular {
 	all := glance()
 	k := slices.IndexFunc(all, func(p paper) bool { return p.Key == key })
 	nb.Assert(k >= 0, "no paper %q: A, B, C or D expected", key)
+	p := all[k]
 	t := nb.Columns("where", "what it is", "published", "ours", "difference (95 %)", "verdict", "command")
-	t.Notes = []string{all[k].About}
-	for _, r := range all[k].Rows {
+	words := "$RUN stands for certspec experiment run"
+	for _, w := range p.Shared {
+		words += fmt.Sprintf(", $%s for %s", w.Word, w.Means)
+	}
+	t.Notes = []string{p.About, words + "."}
+	for _, r := range p.Rows {
 		r = r.filled()
 		if r.Never != "" { // where there is room
 			r.Ours, r.Verdict = r.Never, "never run"
@@ -63,7 +68,8 @@ func AtAGlance(key string) *nb.Tabular {
 			}
 			r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier $2"))
 		}
-		t.Add(strings.Replace(r.At, " ", "\u00a0", 1), r.What, r.Published, r.Ours, r.Difference, r.Verdict, r.Command)
+		t.Add(strings.Replace(r.At, " ", "\u00a0", 1), r.What, r.Published, r.Ours, r.Difference, r.Verdict,
+			strings.Replace(p.short(r.Command), "certspec notebook run notebooks/"+p.Notebook+".ipynb", "this notebook", 1))
 	}
 	return t
 }
@@ -211,7 +217,11 @@ func (p paper) write(b *strings.Builder) {
 	never := nb.Columns("never run", "what it is", "published", "why", "command")
 	for _, r := range p.Rows {
 		r = r.filled()
-		r.Command = p.short(r.Command)
+		if book, ok := strings.CutPrefix(r.Command, "certspec notebook run "); ok {
+			r.Command = fmt.Sprintf("[%s](../%s)", strings.TrimSuffix(filepath.Base(book), ".ipynb"), book)
+		} else if r.Command != table.None {
+			r.Command = "`" + p.short(r.Command) + "`"
+		}
 		r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier `$2`"))
 		switch {
 		case r.Never != "":
@@ -242,14 +252,8 @@ var drawnHere = strings.NewReplacer("drawn", "", "below", "", "in the pictures",
 
 // short is a command with the words in place of what all of them share.
 func (p paper) short(command string) string {
-	if command == table.None {
-		return command
-	}
-	if book, ok := strings.CutPrefix(command, "certspec notebook run "); ok {
-		return fmt.Sprintf("[%s](../%s)", strings.TrimSuffix(filepath.Base(book), ".ipynb"), book)
-	}
 	for _, w := range p.Shared {
 		command = strings.Replace(command, w.Means, "$"+w.Word, 1)
 	}
-	return "`" + strings.Replace(command, "certspec experiment run", "$RUN", 1) + "`"
+	return strings.Replace(command, "certspec experiment run", "$RUN", 1)
 }

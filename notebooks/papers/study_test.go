@@ -136,6 +136,9 @@ func TestTablesOfAFinishedStudy(t *testing.T) {
 	if row[0] != "brightness" || row[1] != "ID accuracy" || row[3] == "–" || row[7] != "0.9" || row[9] != "0.89" {
 		t.Errorf("%v", row)
 	}
+	if some := s.Table(lines.ByPruning, nil, nil, "brightness"); len(some.Rows) != 4 || some.Rows[3][0] != "brightness" {
+		t.Errorf("brightness alone: %v", some.Rows)
+	}
 	for _, row := range s.Table(lines.ByAugmentation, nil, s.Models).Rows { // beside themselves
 		if row[2] != row[3] || row[4] != row[5] {
 			t.Errorf("%v", row)
