@@ -46,10 +46,9 @@ func glance() (all []paper) {
 // AtAGlance is the first table of a paper's notebook: what it shows, what ours say, and the command, a line for each
 // of its tables and figures. Papers are A, B, C and D.
 func AtAGlance(key string) *nb.Tabular {
-	all := glance()
-	k := slices.IndexFunc(all, func(p paper) bool { return p.Key == key })
+	k := slices.IndexFunc(glance(), func(p paper) bool { return p.Key == key })
 	nb.Assert(k >= 0, "no paper %q: A, B, C or D expected", key)
-	p := all[k]
+	p := glance()[k]
 	t := nb.Columns("where", "what it is", "published", "ours", "difference (95 %)", "verdict", "command")
 	words := "$RUN stands for certspec experiment run"
 	for _, w := range p.Shared {
