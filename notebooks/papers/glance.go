@@ -54,7 +54,7 @@ func AtAGlance(key string) *nb.Tabular {
 	for _, w := range p.Shared {
 		words += fmt.Sprintf(", $%s for %s", w.Word, w.Means)
 	}
-	t.Notes = []string{p.About, words + "."}
+	t.Notes = []string{p.About + " " + words + "."}
 	for _, r := range p.Rows {
 		r = r.filled()
 		if r.Never != "" { // where there is room
