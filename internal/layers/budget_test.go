@@ -24,8 +24,8 @@ var budget = map[string]int{
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      595,
 	"words of environment.md":    900,
-	"words of docs/results.md":   2_160,
-	"words of the pages in docs": 23_860,
+	"words of docs/results.md":   2_200,
+	"words of the pages in docs": 23_915,
 }
 
 func TestBudget(t *testing.T) {
