@@ -211,7 +211,7 @@ func pack(dir, version, platform string, program []byte) (string, error) {
 		"Classifier: Programming Language :: Go", "Classifier: Operating System :: POSIX :: Linux",
 		"Classifier: Operating System :: MacOS",
 		"Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence", "Classifier: Typing :: Typed",
-		"Requires-Python: >=3.9", "Requires-Dist: numpy>=1.21",
+		"Requires-Python: >=3.10", "Requires-Dist: numpy>=1.21",
 		"Provides-Extra: onnx", `Requires-Dist: onnxruntime>=1.29; extra == "onnx"`,
 		"Provides-Extra: torch", `Requires-Dist: torch>=2.5; extra == "torch"`,
 		`Requires-Dist: onnx; extra == "torch"`, `Requires-Dist: onnxscript; extra == "torch"`,

@@ -158,7 +158,8 @@ func (o *recordOptions) run(cmd *cobra.Command) (none lines.Record, _ error) {
 		}
 		defer end()
 	}
-	o.Parts, o.Progress = o.out+"."+strings.NewReplacer("/", "-", `\\`, "-").Replace(o.Name)+".parts", cli.Progress()
+	named := o.out + "." + strings.NewReplacer("/", "-", `\\`, "-").Replace(o.Name)
+	o.Parts, o.Progress = strings.TrimSuffix(named, ".")+".parts", cli.Progress()
 	record, err := evaluate.Record(cmd.Context(), in.Model, in.Data, o.RecordOptions)
 	if err != nil {
 		return none, err
