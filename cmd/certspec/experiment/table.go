@@ -60,6 +60,7 @@ costs         certified accuracy of corrupted images over passes of training, al
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "figure", "published", "left", "format", "out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
 }
