@@ -3,9 +3,8 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass
 from itertools import chain, islice
-from typing import IO, Any, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import IO, Any, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +12,21 @@ from numpy.typing import NDArray
 from ._options import Array, host, integers, numeric, word
 
 Pixels = NDArray[np.uint8]
-Piece = Tuple[object, Optional[object]]  #: images, and their labels where they come along
+Piece = tuple[object, Optional[object]]  #: images, and their labels where they come along
 PIECE = 1 << 20  #: bytes of images that are converted at once
 IMAGE_KEYS = ("image", "img", "pixel_values", "images")
 LABEL_KEYS = ("label", "labels", "fine_label")
 
 
-@dataclass(frozen=True)
-class Images:
+class Images(NamedTuple):
     """Images in files of a folder."""
     data: str  #: value of --data
     first: Pixels  #: the first one, (height, width, channels)
-    count: int
-    labels: Optional[NDArray[np.int64]]
+    size: int  #: number of images
+    labels: NDArray[np.int64] | None
 
 
-def save(images: object, labels: object, folder: str, layout: Optional[str], name: str) -> Images:
+def save(images: object, labels: object, folder: str, layout: str | None, name: str) -> Images:
     """Write images and labels for the program, piece by piece."""
     word(layout or "chw", "image_layout", ("chw", "hwc"))
     if not name or set(name) & set(',[]/\\\0') or not name.isprintable():
@@ -51,9 +49,9 @@ def save(images: object, labels: object, folder: str, layout: Optional[str], nam
 
 
 def _write(file: IO[bytes], pieces: Iterator[Piece],
-           layout: Optional[str]) -> Tuple[Pixels, int, List[object]]:
+           layout: str | None) -> tuple[Pixels, int, list[object]]:
     """Write all pieces as one array of a .npy file, whose number of images stands at its head."""
-    first: Optional[Pixels] = None
+    first: Pixels | None = None
     count, found = 0, []
     for images, labels in pieces:
         pixels, layout = _pixels(images, layout)
@@ -80,7 +78,7 @@ def _head(count: int, shape: Sequence[int]) -> bytes:
     return b"\x93NUMPY\x01\x00\xb6\x00" + text.ljust(181).encode() + b"\n"
 
 
-def _pixels(images: object, layout: Optional[str]) -> Tuple[Pixels, Optional[str]]:
+def _pixels(images: object, layout: str | None) -> tuple[Pixels, str | None]:
     """Images as uint8 (N, H, W, C), and where their channels stood."""
     array = _bytes(numeric(host(images), "images"))
     if array.ndim == 3:
@@ -170,15 +168,13 @@ def _batches(items: Iterator[Piece]) -> Iterator[Piece]:
     return _gathered(rest) if alone else rest
 
 
-def _labels(found: List[object], given: object, count: int) -> Optional[NDArray[np.int64]]:
+def _labels(found: list[object], given: object, count: int) -> NDArray[np.int64] | None:
     """One class for each image, or none at all."""
     if found and given is not None:
         raise ValueError("the images bring labels along, and labels are given: expected either")
     if not found and given is None:
         return None
-    values = host(given)
-    if found:
-        values = np.concatenate([np.atleast_1d(host(part)) for part in found])
+    values = np.concatenate([np.atleast_1d(host(part)) for part in found]) if found else given
     labels = integers(values, "labels")
     if labels.ndim == 2 and labels.shape[1] > 1:
         raise ValueError(f"labels of shape {labels.shape}: several for an image, and a certificate "

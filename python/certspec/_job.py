@@ -8,21 +8,20 @@ import struct
 import tempfile
 import threading
 from contextlib import contextmanager
-from typing import Any, BinaryIO, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, BinaryIO, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ._images import Images, save
 from ._model import Subject
-from ._options import (
-    OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, word)
+from ._options import OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, word
 from ._program import Child, run
 
 
 class Job:
     """A model and images, ready for a verb."""
 
-    def __init__(self, folder: Optional[str], words: List[str], subject: Optional[Subject],
+    def __init__(self, folder: str | None, words: list[str], subject: Subject | None,
                  given: Mapping[str, object]) -> None:
         self.folder, self.words, self.subject, self.given = folder, words, subject, given
 
@@ -39,25 +38,20 @@ class Job:
 
 
 @contextmanager
-def job(model: object, images: object, labels: object,
-        given: Mapping[str, Any]) -> Iterator[Job]:
+def job(model: object, images: object, labels: object, given: Mapping[str, Any]) -> Iterator[Job]:
     """Put images where the program reads them, for as long as a verb takes."""
-    named = isinstance(images, (str, os.PathLike))
-    file = isinstance(model, (str, os.PathLike))
+    named, file = (isinstance(either, (str, os.PathLike)) for either in (images, model))
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
         place = None if named else folder  # names are those of where we are
-        if named:
-            saved = _named(images, labels, file)
-        else:
-            layout, name = given.get("image_layout"), given.get("data_name", "images")
-            saved = save(images, labels, folder, layout, name)
+        how = given.get("image_layout"), given.get("data_name", "images")
+        saved = _named(images, labels, file) if named else save(images, labels, folder, *how)
         data = f"--data={saved.data}"
         if file:
             yield Job(place, [data, *_file(model, given, folder)], None, given)
             return
-        how = {name: value for name, value in given.items()
-               if name in ModelOptions.__annotations__ and name not in OF_IMAGES}
-        subject = Subject(model, saved, **how)
+        subject = Subject(model, saved, **{
+            name: value for name, value in given.items()
+            if name in ModelOptions.__annotations__ and name not in OF_IMAGES})
         subject.grid = str(given.get("noise", "grid")).startswith("grid")
         yield Job(place, [data], subject, given)
 
@@ -77,7 +71,7 @@ def _named(images: Any, labels: object, file: bool) -> Images:
     return Images(name, first, 0, None)
 
 
-def _file(model: Any, given: Mapping[str, Any], folder: str) -> List[str]:
+def _file(model: Any, given: Mapping[str, Any], folder: str) -> list[str]:
     """The flags of a model in a file."""
     path = os.path.abspath(os.fspath(model))
     for name in ("classes", "name", "identity", "batch_size", "device"):
@@ -98,7 +92,7 @@ def _file(model: Any, given: Mapping[str, Any], folder: str) -> List[str]:
     return words
 
 
-def serve(arguments: Sequence[str], subject: Subject, folder: Optional[str], *,
+def serve(arguments: Sequence[str], subject: Subject, folder: str | None, *,
           accepted: Sequence[int] = (0,), show: bool = True) -> str:
     """Run the program and answer its batches until it ends; return what it prints.
 

@@ -7,7 +7,7 @@ import re
 import secrets
 import sys
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Iterator, Mapping, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from ._images import Images
 from ._options import (
     Array, Numbers, class_list, host, integers, normalisation, numeric, whole, word)
 
-Floats = Optional[List[float]]
-Part = Tuple[Any, Optional[Array]]  #: images where the model is; the classes of slopes
+Floats = Optional[list[float]]
+Part = tuple[Any, Optional[Array]]  #: images where the model is; the classes of slopes
 OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
 
@@ -69,28 +69,27 @@ def evaluating(module: Any) -> Iterator[None]:
 class Subject:
     """A model with how images enter it and what it answers, ready to be asked."""
 
-    def __init__(self, model: Any, images: Images, *, mean: Numbers = None,
-                 std: Numbers = None, layout: str = "chw", output: str = "logits",
-                 classes: Optional[int] = None, class_names: Optional[Sequence[str]] = None,
-                 name: str = "", identity: Optional[str] = None,
-                 batch_size: Optional[int] = None, device: object = None) -> None:
+    def __init__(self, model: Any, images: Images, *, mean: Numbers = None, std: Numbers = None,
+                 layout: str = "chw", output: str = "logits", classes: int | None = None,
+                 class_names: Sequence[str] | None = None, name: str = "",
+                 identity: str | None = None, batch_size: int | None = None,
+                 device: object = None) -> None:
         if identity is not None and (not isinstance(identity, str) or not identity):
             raise ValueError(f"identity is {identity!r}; expected what identifies the model, such "
                              "as state_digest(module), or None")
         self.output = word(output, "output", OUTPUTS)
         self.layout = word(layout, "layout", ("chw", "hwc"))
         self.most = None if batch_size is None else whole(batch_size, "batch_size", 1)
-        self.shape: Tuple[int, ...] = images.first.shape
+        self.shape: tuple[int, ...] = images.first.shape
         self.normal = normalisation(*carried(model, mean, std), self.shape[2])
         if not callable(model):
             raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
                             "function, or the path of a model file")
         if device is not None and not is_module(model):
             raise ValueError("device is for a torch.nn.Module; a function gets an array")
-        self.model, self.device = model, device
+        self.model, self.device, self.identity = model, device, identity
         self.name = name or str(getattr(model, "__name__", type(model).__name__))
-        self.identity = identity
-        self.stated: Optional[str] = None  #: what a ledger says, in the place of the identity
+        self.stated: str | None = None  #: what a ledger says, in the place of the identity
         self.grid = True  #: images come in multiples of 1/255, as int16; else as float32
         self.gradients = False  #: it answers requests for gradients, too
         problem = getattr(getattr(model, "config", None), "problem_type", None)
@@ -120,13 +119,12 @@ class Subject:
                 if before is not None:
                     self.model.to(before)
 
-    def _count(self, images: Images, classes: Optional[int]) -> int:
+    def _count(self, images: Images, classes: int | None) -> int:
         """The number of classes, as said or as the answer to the first image tells."""
         if self.output == "classes" and classes is None:
             raise ValueError("classes is missing: a model that answers with classes does not tell "
                              "how many there are")
-        if self.output == "sigmoid":
-            classes = 2
+        classes = 2 if self.output == "sigmoid" else classes
         if classes is None:
             rows = self.rows(self.placed(images.first[None].astype(np.int16)))
             if rows.ndim != 2 or rows.shape[0] != 1 or rows.shape[1] < 2:
@@ -161,7 +159,7 @@ class Subject:
             "ahead": True,
         }).encode()
 
-    def entering(self, content: bytes, count: int, gradients: bool) -> List[Part]:
+    def entering(self, content: bytes, count: int, gradients: bool) -> list[Part]:
         """A request in parts of at most batch_size images, as they enter the model, where it is."""
         kind = "<i2" if self.grid and not gradients else "<f4"
         values = count * int(np.prod(self.shape))
@@ -171,7 +169,7 @@ class Subject:
         return [(self.placed(batch[at:at + step]), None if labels is None else labels[at:at + step])
                 for at in range(0, count, step)]
 
-    def answer(self, parts: List[Part], count: int) -> bytes:
+    def answer(self, parts: list[Part], count: int) -> bytes:
         """The answer to a request."""
         if parts[0][1] is not None:
             return np.concatenate([self._slopes(*part) for part in parts]).astype("<f4").tobytes()
@@ -187,7 +185,7 @@ class Subject:
                              f"expected 0 to {self.classes - 1}")
         return np.ascontiguousarray(rows, "<i4").tobytes()
 
-    def _slopes(self, x: Any, labels: Optional[Array]) -> Array:
+    def _slopes(self, x: Any, labels: Array | None) -> Array:
         """Probabilities of classes, and their gradients by the images."""
         import torch
 
@@ -261,7 +259,7 @@ def _binary(rows: Array) -> Array:
     return np.hstack([1 - rows, rows])
 
 
-def carried(model: object, mean: Any, std: Any) -> Tuple[Any, Any]:
+def carried(model: object, mean: Any, std: Any) -> tuple[Any, Any]:
     """Mean and standard deviation: those given, or of a model of timm, or its processor."""
     if mean is not None or std is not None:
         return mean, std
@@ -284,7 +282,7 @@ def preprocessing(mean: Floats = None, std: Floats = None) -> str:
     return "values 0 to 1, then " + (text if std is None else f"{text} / {std}")
 
 
-def entrance_of(weights: str) -> Tuple[str, Dict[str, object]]:
+def entrance_of(weights: str) -> tuple[str, dict[str, object]]:
     """What Subject.weights wrote: the identity, and the arguments layout, mean and std."""
     numbers = r"(\[[^]]*\])"
     form = rf"(.*?)(?:, batches of (\d+))?, (chw|hwc)(?:, mean {numbers})?(?:, std {numbers})?"

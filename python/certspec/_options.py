@@ -7,8 +7,7 @@ import math
 import numbers
 import os
 from inspect import Parameter, signature
-from typing import (
-    Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar, Union, cast)
+from typing import Any, Callable, Mapping, Sequence, TypedDict, TypeVar, Union, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +24,13 @@ class ModelOptions(TypedDict, total=False):
     std: Numbers
     layout: str
     output: str
-    classes: Optional[int]
-    class_names: Optional[Sequence[str]]
+    classes: int | None
+    class_names: Sequence[str] | None
     name: str
-    identity: Optional[str]
-    batch_size: Optional[int]
+    identity: str | None
+    batch_size: int | None
     device: object
-    image_layout: Optional[str]
+    image_layout: str | None
     data_name: str
     progress: bool
     options: Sequence[str]
@@ -55,12 +54,12 @@ class RunOptions(PlanOptions, total=False):
     budget: str
     until: str
     workers: int
-    seed: Optional[int]
+    seed: int | None
     keep_scores: object
 
 
 OF_IMAGES = ("image_layout", "data_name", "progress", "options")  #: the others are of the model
-DEFAULTS: Dict[str, object] = {"layout": "chw", "output": "logits", "name": "",
+DEFAULTS: dict[str, object] = {"layout": "chw", "output": "logits", "name": "",
                                "data_name": "images", "progress": True, "options": ()}
 
 
@@ -88,16 +87,14 @@ def shared(kind: type) -> Callable[[Result], Result]:
     return decorate
 
 
-def flags(given: Mapping[str, object]) -> List[str]:
+def flags(given: Mapping[str, object]) -> list[str]:
     """The flags of arguments."""
-    words: List[str] = []
+    words: list[str] = []
     for name, value in given.items():
-        if value is None or name == "keep_scores" and value is False:
-            continue
-        if name == "keep_scores" and value is True:
-            words.append("--keep-scores")
-            continue
-        words.append(f"--{name.replace('_', '-')}={_text(name, value)}")
+        if name == "keep_scores" and isinstance(value, bool):
+            words += ["--keep-scores"] * value
+        elif value is not None:
+            words.append(f"--{name.replace('_', '-')}={_text(name, value)}")
     return words
 
 
@@ -108,13 +105,12 @@ def _text(name: str, value: object) -> str:
         return value
     if isinstance(value, (list, tuple)):
         return ",".join(_text(name, item) for item in value)
-    if name in ("n", "n0", "block", "workers", "seed", "keep_scores", "images", "steps",
-                "severity"):
+    if name in "n n0 block workers seed keep_scores images steps severity".split():
         return str(whole(value, name))
     return repr(real(value, name))
 
 
-def further(options: Any, ours: Sequence[str]) -> List[str]:
+def further(options: Any, ours: Sequence[str]) -> list[str]:
     """Further flags of the program, which may not replace those that the call gives."""
     if isinstance(options, (str, Mapping)) or not all(isinstance(word, str) for word in options):
         raise TypeError(f"options is {options!r}; expected a list of words, as ['--rule', 'fixed']")
@@ -192,7 +188,7 @@ def integers(values: object, name: str) -> NDArray[np.int64]:
     return cut
 
 
-def class_list(value: Optional[Sequence[str]]) -> Optional[List[str]]:
+def class_list(value: Sequence[str] | None) -> list[str] | None:
     """Names of classes, class 0 first."""
     if isinstance(value, str) or not all(isinstance(name, str) and name.strip().isprintable()
                                          and name.strip() for name in value or ()):
@@ -201,9 +197,9 @@ def class_list(value: Optional[Sequence[str]]) -> Optional[List[str]]:
     return None if value is None else [name.strip() for name in value]
 
 
-def normalisation(mean: Numbers, std: Numbers, channels: int) -> Dict[str, List[float]]:
+def normalisation(mean: Numbers, std: Numbers, channels: int) -> dict[str, list[float]]:
     """Mean and standard deviation, where given: one number, or one for each channel."""
-    found: Dict[str, List[float]] = {}
+    found: dict[str, list[float]] = {}
     for name, value, above in (("mean", mean, ""), ("std", std, ", above 0")):
         if value is None:
             continue

@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 from types import FrameType
-from typing import IO, Any, Callable, Dict, List, Optional, Sequence
+from typing import IO, Any, Callable, Sequence
 
 STOPPED = 75  #: exit code of a program that was asked to stop and keeps what is finished
 PATIENCE = 30.0  #: seconds that a program may take to save its work
@@ -46,7 +46,7 @@ def program() -> str:
     return found
 
 
-def environment() -> Dict[str, str]:
+def environment() -> dict[str, str]:
     """The environment of the program, with the library of the package onnxruntime, if any."""
     env = dict(os.environ)
     spec = importlib.util.find_spec("onnxruntime")
@@ -60,7 +60,7 @@ def environment() -> Dict[str, str]:
 class Child:
     """The program at work. What it says and its progress are shown as they come."""
 
-    def __init__(self, arguments: Sequence[str], folder: Optional[str] = None,
+    def __init__(self, arguments: Sequence[str], folder: str | None = None,
                  descriptors: Sequence[int] = (), show: bool = True) -> None:
         ours, theirs = os.pipe()
         env = {**environment(), "CERTSPEC_PROGRESS_FD": str(theirs)}
@@ -75,10 +75,9 @@ class Child:
             raise
         finally:
             os.close(theirs)
-        self.arguments = arguments
-        self.printed: List[str] = []
-        self.said: List[str] = []
-        self.show, self.asked = show, False
+        self.arguments, self.show, self.asked = arguments, show, False
+        self.printed: list[str] = []
+        self.said: list[str] = []
         progress = os.fdopen(ours, encoding="utf-8", errors="replace")
         readers = ((lambda file: self.printed.append(file.read()), self.process.stdout),
                    (self._relay, self.process.stderr), (follow if show else IO.read, progress))
@@ -106,7 +105,7 @@ class Child:
 
         Outside of the main thread no interrupt arrives, so nothing changes.
         """
-        def interrupted(number: int, frame: Optional[FrameType]) -> None:
+        def interrupted(number: int, frame: FrameType | None) -> None:
             again = self.asked
             self.stop()
             if again:
@@ -186,7 +185,7 @@ def _drain(read: Callable[[IO[str]], None], file: IO[str]) -> None:
         read(file)
 
 
-def run(arguments: Sequence[str], *, folder: Optional[str] = None, accepted: Sequence[int] = (0,),
+def run(arguments: Sequence[str], *, folder: str | None = None, accepted: Sequence[int] = (0,),
         show: bool = True) -> str:
     """Run the program and return what it prints on standard output."""
     with Child(arguments, folder, show=show) as child:

@@ -11,7 +11,7 @@ import tempfile
 import warnings
 import weakref
 from html import escape
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +20,18 @@ from ._options import Array, Path, flags, host, integers, numeric, whole
 from ._program import CertspecError, run
 from ._results import (
     Calibration, Calibrations, Comparison, Curve, Difference, MeanRadius, Metrics, Picture, Summary,
-    Table, draw, html_table, made, stairs)
+    Table, draw, made, stairs)
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
-Row = Dict[str, Union[int, float, None]]
+Json = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]
+Row = dict[str, Union[int, float, None]]
 Rows = Union["pandas.DataFrame", Table[Row]]
-Columns = Dict[str, NDArray[Any]]
+Columns = dict[str, NDArray[Any]]
 RADII: Sequence[float] = (0.0, 0.25, 0.5, 0.75)
+METRICS = ("ledger", "metrics")
 WHOLE = ("idx", "label", "predict", "correct", "nA", "n", "nused", "misses")
 STEPS = 200  #: most steps of a curve that are drawn
 
@@ -62,8 +63,8 @@ def read_ledger(path: Path) -> Rows:
     return pandas.DataFrame(columns)
 
 
-def from_smoothing_log(path: Path, *, sigma: Optional[float] = None, n: Optional[int] = None,
-                       alpha: Optional[float] = None) -> "Log":
+def from_smoothing_log(path: Path, *, sigma: float | None = None, n: int | None = None,
+                       alpha: float | None = None) -> "Log":
     """Read a certification log as locuslab/smoothing and its followers write them.
 
     Such a file has lines of idx, label, predict, radius, correct and time, without the counts
@@ -72,12 +73,12 @@ def from_smoothing_log(path: Path, *, sigma: Optional[float] = None, n: Optional
     """
     log = Log(path)
     words = flags({"sigma": sigma, "n": n, "alpha": alpha})
-    for warning in log._json(["ledger", "metrics"], words)["warnings"]:
+    for warning in log._json(METRICS, words)["warnings"]:
         warnings.warn(warning, stacklevel=2)
     return log
 
 
-def report(path: Path, out: Optional[Path] = None, format: str = "md") -> str:
+def report(path: Path, out: Path | None = None, format: str = "md") -> str:
     """See Ledger.report."""
     return Ledger(path).report(out, format)
 
@@ -92,16 +93,18 @@ class Log:
         return f"{type(self).__name__}({os.path.basename(self.path)!r})"
 
     def _repr_html_(self) -> str:
-        found = self._json(["ledger", "metrics"])
+        found = self._json(METRICS)
         accuracies = {f"r = {at['radius']:g}": at["value"] for at in found["certified_accuracy"]}
         names = ("name", "rows", "abstained", "acr")
-        return html_table([{**{name: found[name] for name in names}, **accuracies}])
+        return Table([{**{name: found[name] for name in names}, **accuracies}])._repr_html_()
 
-    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Dict[str, Any]:
+    def _about(self, images: int = 0) -> str:
+        return os.path.basename(self.path)
+
+    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> dict[str, Any]:
         return dict(json.loads(run([*verb, self.path, *words, "--json"])))
 
-    def _at(self, radii: Sequence[float] = RADII,
-               verb: Sequence[str] = ("ledger", "metrics")) -> Dict[str, Any]:
+    def _at(self, radii: Sequence[float] = RADII, verb: Sequence[str] = METRICS) -> dict[str, Any]:
         found = self._json(verb, flags({"radii": list(radii)}))
         if found["acr"] is None:
             raise ValueError("no decided image has a label; rows() has classes and radii")
@@ -120,35 +123,36 @@ class Log:
         """The table of read_ledger as an array for each column; NaN where a value is missing."""
         return _columns(run(["ledger", "export", self.path, "--format", "csv"]))
 
-    def certified_accuracy(self, radii: Sequence[float] = RADII) -> List[float]:
+    def certified_accuracy(self, radii: Sequence[float] = RADII) -> list[float]:
         """Shares of images that are right and certified at least that far."""
         return [float(at["value"]) for at in self._at(radii)["certified_accuracy"]]
 
-    def curve(self) -> List[Tuple[float, float]]:
+    def curve(self) -> list[tuple[float, float]]:
         """The steps of certified accuracy: it holds from the radius before up to this one."""
         columns = self.columns()
         right = (columns["correct"] == 1) & (columns["radius"] > 0)
-        radii: List[float] = np.unique(columns["radius"][right]).tolist()
+        radii: list[float] = np.unique(columns["radius"][right]).tolist()
         return list(zip(radii, self.certified_accuracy(radii) if radii else ()))
 
-    def plot(self, ax: Optional["Axes"] = None) -> Picture:
+    def plot(self, ax: Axes | None = None) -> Picture:
         """Draw certified accuracy over the radius in axes of matplotlib, or as SVG without it.
 
         A ledger has 95 % intervals, for the population from which the images are drawn.
         """
         radii = [radius for radius, _ in self.curve()] or [0.0]
-        verb = ("report",) if isinstance(self, Ledger) else ("ledger", "metrics")
+        verb = ("report",) if isinstance(self, Ledger) else METRICS
         at = self._at(radii[:-1:1 + len(radii) // STEPS] + radii[-1:], verb)["certified_accuracy"]
         ends = ([one["interval"][end] for one in at if len(one) > 2] for end in ("low", "high"))
         x, y, low, high = stairs([one["radius"] for one in at], [one["value"] for one in at], *ends)
         label = "certified, 95 % interval" if low else "certified"
-        return draw([Curve(label, x, y, low, high)], "certified accuracy", ax)
+        return draw([Curve(label, x, y, low, high)], "certified accuracy at r",
+                    "Certified accuracy by radius", self._about(), ax)
 
 
 class Ledger(Log):
     """A run and what the program derives from it: `Ledger("net.ledger")`, or from certify."""
 
-    def __init__(self, path: Path, folder: Optional[str] = None) -> None:
+    def __init__(self, path: Path, folder: str | None = None) -> None:
         super().__init__(path)
         if folder is not None:  # it goes with this object
             weakref.finalize(self, shutil.rmtree, folder, True)
@@ -164,13 +168,22 @@ class Ledger(Log):
         head = re.sub("h[12]>", "h4>", head.partition("<body>")[2])
         return head + (figure.group() if figure else "")
 
+    def _about(self, images: int = 0) -> str:
+        """Data, network, σ, noise samples and α, below the title of a figure."""
+        header: Any = self.header
+        most, count = header["rule"]["looks"][-1]["copies"], images or header["data"]["images"]
+        name = re.sub(r"^npy:|\.npy.*|\[.*", "", header["data"]["name"])
+        data = f"{count:,} images" if name == "images" else f"{name} ({count:,} images)"
+        return (f"{data}, {header['model']['name']}, σ = {header['sigma']:g}, n ≤ {most:,}, "
+                f"α = {header['alpha']:g}")
+
     @property
     def summary(self) -> Summary:
         """How far the run is, and its figures."""
         return made(Summary, self._json(["ledger", "info"]))
 
     @property
-    def header(self) -> Dict[str, Json]:
+    def header(self) -> dict[str, Json]:
         """The first line of the ledger: model, data, noise, rule and seed."""
         return dict(self._json(["ledger", "info"])["header"])
 
@@ -183,7 +196,7 @@ class Ledger(Log):
         """Let the program derive every claim again from the counts; an error where one fails."""
         return run(["ledger", "verify", self.path])
 
-    def report(self, out: Optional[Path] = None, format: str = "md") -> str:
+    def report(self, out: Path | None = None, format: str = "md") -> str:
         """What a ledger claims and what it does not, for a reviewer.
 
         format is "md" (Markdown), "html" or "latex". Returns the text, and writes it to the file
@@ -195,7 +208,7 @@ class Ledger(Log):
         return text
 
 
-class Sweep(Dict[str, Ledger]):
+class Sweep(dict[str, Ledger]):
     """The ledgers of a sweep in a folder, under "clean", "fog-3" and so on."""
 
     def __init__(self, folder: Path) -> None:
@@ -235,10 +248,11 @@ def calibration(ledger: Source, radii: Sequence[float]) -> Calibrations:
     The ledger has scores: certify made it with keep_scores=True.
     """
     text = run(["calib", "table", path_of(ledger), "--json", *flags({"radii": list(radii)})])
-    rows = [json.loads(line) for line in text.splitlines()]
-    return Calibrations(
+    found = Calibrations(
         made(Calibration, {**row, "certified_ece": row["cce"], "certified_brier": row["cbs"]})
-        for row in rows if not row.get("constant"))
+        for row in map(json.loads, text.splitlines()) if not row.get("constant"))
+    found.about = Ledger(path_of(ledger))._about()
+    return found
 
 
 def metrics(probabilities: object, labels: object, bins: int = 15) -> Metrics:
@@ -265,7 +279,7 @@ def ece(probabilities: object, labels: object, bins: int = 15) -> float:
     return metrics(probabilities, labels, bins).ece
 
 
-def _samples(probabilities: object, labels: object) -> Tuple[Array, Array]:
+def _samples(probabilities: object, labels: object) -> tuple[Array, Array]:
     rows = numeric(host(probabilities), "probabilities").astype(np.float64)
     if rows.ndim == 1:
         rows = np.stack([1 - rows, rows], 1)

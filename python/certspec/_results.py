@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import (
-    TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type,
-    TypeVar, Union)
+from itertools import chain, repeat
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Sequence, TypeVar, Union
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,44 +16,42 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73")  #: also told apart without red and 
 SHOWN = 30  #: rows of a table
 
 
-class Table(List[Kind]):
+class Table(list[Kind]):
     """A list of results, or of rows by column, that a notebook shows as a table."""
-
-    def _dicts(self) -> List[Mapping[str, object]]:
-        rows: List[Any] = list(self)
-        return [row if isinstance(row, dict) else row._asdict() for row in rows]
+    about = ""  #: data, network and settings, below the title of a figure
 
     def __repr__(self) -> str:
-        return text_table(self._dicts())
+        lines = self._cells()
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return "\n".join(text + [f"{len(self) - SHOWN} more rows"] * (len(self) > SHOWN))
 
     def _repr_html_(self) -> str:
-        return html_table(self._dicts())
+        lines = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
+                 for tag, line in zip(chain(["th"], repeat("td")), self._cells())]
+        more = f"<p>{len(self) - SHOWN} more rows</p>" if len(self) > SHOWN else ""
+        return "<table>" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "</table>" + more
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """The names of the columns, then the first rows."""
+        some: Any = self[:SHOWN]
+        rows = [row if isinstance(row, dict) else row._asdict() for row in some]
+        columns = zip(*(row.values() for row in rows))
+        return list(zip(*([name, *_texts(column)] for name, column in zip(*rows[:1], columns))))
 
 
-def text_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """The first rows as lines of text."""
-    lines = [list(rows[0])] if rows else []
-    lines += [_texts(row.values()) for row in rows[:SHOWN]]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-    return "\n".join(text + [f"{len(rows) - SHOWN} more rows"] * (len(rows) > SHOWN))
+def _texts(column: Sequence[object]) -> list[str]:
+    """Whole numbers in groups of digits; others with three decimals, unless two are enough."""
+    short = all(cell == round(cell, 2) for cell in column if isinstance(cell, float))
 
+    def text(cell: object) -> str:
+        if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+            return "" if cell is None else str(cell)
+        if isinstance(cell, int) or short or abs(cell) >= 1000:
+            return f"{cell:g}" if abs(cell) < 1000 else f"{cell:,.0f}"
+        return f"{cell:.3f}" if abs(cell) > 5e-4 or not cell else f"{cell:.0e}"
 
-def html_table(rows: Sequence[Mapping[str, object]]) -> str:
-    """The first rows as a table of a page."""
-    lines = [_row("th", rows[0])] if rows else []
-    lines += [_row("td", row.values()) for row in rows[:SHOWN]]
-    more = f"<p>{len(rows) - SHOWN} more rows</p>" if len(rows) > SHOWN else ""
-    return "<table>" + "\n".join(lines) + "</table>" + more
-
-
-def _row(tag: str, cells: Iterable[object]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in _texts(cells)) + "</tr>"
-
-
-def _texts(cells: Iterable[object]) -> List[str]:
-    return ["" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell)
-            for cell in cells]
+    return list(map(text, column))
 
 
 class Svg(str):
@@ -74,30 +72,30 @@ class Curve(NamedTuple):
     high: Floats = ()
 
 
-def stairs(x: Floats, *ys: Floats) -> List[List[float]]:
+def stairs(x: Floats, *ys: Floats) -> list[list[float]]:
     """The points of steps, each of which holds from the x before up to its own."""
     steps = ([*(at for at in y for _ in "12"), 0.0] if y else [] for y in ys)
     return [[0.0, *(at for at in x for _ in "12")], *steps]
 
 
-def draw(curves: Sequence[Curve], y_label: str, ax: Optional[Axes]) -> Picture:
-    """Curves over the radius, in axes of matplotlib or as a figure of its own."""
-    x_label = "ℓ2 radius (white = 1)"
+def draw(curves: Sequence[Curve], y_label: str, title: str, about: str, ax: Axes | None) -> Picture:
+    """Curves over the radius, in axes of matplotlib or as a figure of its own, which says more."""
+    x_label, lines = "radius r (ℓ₂; full range of a pixel value = 1)", [title, *wrap(about, 80)]
     try:
         from matplotlib import pyplot
     except ImportError:
-        return Svg(_svg(curves, x_label, y_label))
-    axes = ax or pyplot.figure(figsize=(6.4, 4.2), layout="constrained").subplots()
+        return Svg(_svg(curves, x_label, y_label, lines))
+    axes = ax or pyplot.figure(figsize=(6.4, 4.4), layout="constrained").subplots()
     if ax is None:
         pyplot.close()  # a cell shows what it returns: once
+    axes.set_title("\n".join(lines[:None if ax is None else 1]), fontsize="medium")
     for curve, colour in zip(curves, COLOURS):
         if curve.y:
             axes.plot(curve.x, curve.y, label=curve.label, color=colour)
         if curve.low:
             axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0,
                               label=None if curve.y else curve.label)
-    axes.set(xlabel=x_label, ylabel=y_label, ylim=(0, _top(curves)))
-    axes.set_xlim(left=0)
+    axes.set(xlabel=x_label, ylabel=y_label, xlim=(0, None), ylim=(0, _top(curves)))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return axes.get_figure(root=True)  # type: ignore[return-value]
@@ -108,16 +106,16 @@ def _top(curves: Sequence[Curve]) -> float:
     return 1.02 if most > 0.5 else 1.1 * most or 1.0
 
 
-def _ticks(most: float) -> List[float]:
+def _ticks(most: float) -> list[float]:
     step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, most) if most < 6 * step)
     return [step * number for number in range(int(most / step) + 1)]
 
 
-def _svg(curves: Sequence[Curve], x_label: str, y_label: str) -> str:
+def _svg(curves: Sequence[Curve], x_label: str, y_label: str, title: Sequence[str]) -> str:
     top = _top(curves)
     right = max((value for curve in curves for value in curve.x), default=0.0) or 1.0
 
-    def at(x: float, y: float) -> Tuple[float, float]:
+    def at(x: float, y: float) -> tuple[float, float]:
         return round(52 + 396 * x / right, 2), round(256 - 248 * y / top, 2)
 
     def line(xs: Iterable[float], ys: Iterable[float], style: str) -> str:
@@ -129,6 +127,7 @@ def _svg(curves: Sequence[Curve], x_label: str, y_label: str) -> str:
 
     parts = [line((0, 0, right), (top, 0, 0), 'fill="none" stroke="#444"'),
              text(230, 292, x_label), text(-150, 12, y_label, more='transform="rotate(-90)"')]
+    parts += [text(230, 14 * (row - len(title)), words) for row, words in enumerate(title)]
     parts += [text(at(x, 0)[0], 270, f"{x:.4g}") for x in _ticks(right)]
     parts += [text(36, at(0, y)[1] + 4, f"{y:.4g}") for y in _ticks(top)]
     for curve, colour, height in zip(curves, COLOURS, (18, 32, 46)):
@@ -138,7 +137,8 @@ def _svg(curves: Sequence[Curve], x_label: str, y_label: str) -> str:
         if curve.y:
             parts.append(line(curve.x, curve.y, f'fill="none" stroke="{colour}"'))
         parts.append(text(448, height, curve.label, "end", f'fill="{colour}"'))
-    return ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 460 300" width="460" '
+    box = f"0 {-14 - 14 * len(title)} 460 {314 + 14 * len(title)}"
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" width="460" '
             'font-family="sans-serif" font-size="11">' + "\n".join(parts) + "</svg>")
 
 
@@ -148,7 +148,7 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.low:.4g} to {self.high:.4g}"
+        return f"{self.low:.3f} to {self.high:.3f}"
 
 
 class Summary(NamedTuple):
@@ -159,9 +159,9 @@ class Summary(NamedTuple):
     passes: int  #: noise samples in all
     misses: int  #: noise samples whose output is not finite
     radius_cap: float  #: the largest radius that so many noise samples can prove
-    acr: Optional[float]  #: average certified radius; None without labels
+    acr: float | None  #: average certified radius; None without labels
     closed: bool  #: whether all is finished, and sealed by the digest
-    digest: Optional[str]
+    digest: str | None
 
 
 class MeanRadius(NamedTuple):
@@ -189,7 +189,7 @@ class Check(NamedTuple):
     name: str
     verdict: str  #: "ok", "warning" (likely not what is wanted) or "failure" (a wasted run)
     found: str
-    advice: Optional[str] = None
+    advice: str | None = None
 
 
 class Plan(NamedTuple):
@@ -207,8 +207,8 @@ class Preflight(NamedTuple):
     data: str
     images: int
     sigma: float
-    clean_accuracy: Optional[float]
-    noisy_accuracy: Optional[float]
+    clean_accuracy: float | None
+    noisy_accuracy: float | None
     agreement: float  #: share of noise samples given the class of their image without noise
     rate: float  #: noise samples per second
     preprocessing: str
@@ -237,7 +237,7 @@ class Prediction(NamedTuple):
     label: int  #: −1: none
     predict: int
     p_value: float
-    counts: List[int]  #: noise samples by class
+    counts: list[int]  #: noise samples by class
     misses: int  #: noise samples whose output is not finite
 
 
@@ -255,7 +255,7 @@ class Difference(NamedTuple):
     b: float
     difference: float
     interval: Interval
-    radius: Optional[float] = None  #: of a certified accuracy; None: average certified radius
+    radius: float | None = None  #: of a certified accuracy; None: average certified radius
 
 
 class Comparison(NamedTuple):
@@ -280,13 +280,15 @@ class Calibration(NamedTuple):
 class Calibrations(Table[Calibration]):
     """Calibration at some radii."""
 
-    def plot(self, ax: Optional[Axes] = None) -> Picture:
+    def plot(self, ax: Axes | None = None) -> Picture:
         """Draw the calibration error over the radius: as it is, and at worst. See Ledger.plot."""
         some = [one for one in self if one.n]  # else there is nothing to calibrate
         x, found = [one.radius for one in some], [one.ece for one in some]
         worst = [one.certified_ece for one in some]
         return draw([Curve("at worst inside certified intervals", x, worst, found, worst),
-                     Curve("as it is", x, found)], "expected calibration error", ax)
+                     Curve("measured", x, found)], "expected calibration error",
+                    "Calibration error: measured, and what an adversary can make of it",
+                    self.about, ax)
 
 
 class Metrics(NamedTuple):
@@ -316,17 +318,18 @@ class UnderAttack(NamedTuple):
 class Attacked(Table[UnderAttack]):
     """What an attack leaves at some radii, beside what is certified there."""
 
-    def plot(self, ax: Optional[Axes] = None) -> Picture:
+    def plot(self, ax: Axes | None = None) -> Picture:
         """Draw both accuracies over the radius, and the gap between. See Ledger.plot."""
         x = [one.radius for one in self]
         proof, left = [one.certified for one in self], [one.empirical for one in self]
         return draw([Curve("left by the attack", x, left), Curve("certified", x, proof),
-                     Curve("neither proof nor attack", x, (), proof, left)], "accuracy", ax)
+                     Curve("neither proof nor attack", x, (), proof, left)], "accuracy",
+                    "Accuracy under attack: proven, and left by an attack", self.about, ax)
 
 
-def made(kind: Type[Kind], found: Mapping[str, object]) -> Kind:
+def made(kind: type[Kind], found: Mapping[str, object]) -> Kind:
     """A result of the fields that it has, as the program names them."""
     names = kind._fields  # type: ignore[attr-defined]
-    values: Dict[str, object] = {name: found.get(name) for name in names}
+    values: dict[str, object] = {name: found.get(name) for name in names}
     ends = values.get("interval")
     return kind(**{**values, "interval": Interval(**ends)} if isinstance(ends, dict) else values)

@@ -5,7 +5,7 @@ import copy
 import json
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
 
 from . import _program
 from ._job import job
@@ -24,12 +24,12 @@ Words = Union[str, Sequence[str]]
 SAMPLES = 10_000
 
 
-def _noise(sigma: object, n: object, rule: object = None) -> List[str]:
+def _noise(sigma: object, n: object, rule: object = None) -> list[str]:
     endless = rule == "anytime" and n == SAMPLES  # its budget ends it
     return flags({"sigma": spread(sigma), "n": None if endless else whole(n, "n", 1)})
 
 
-def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, Any]) -> List[str]:
+def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, Any]) -> list[str]:
     """The flags of a run: on an accelerator in blocks of 1,000, unless it has begun with others."""
     words = _noise(sigma, n, given.get("rule"))
     if os.path.exists(path) and not given.get("identity") and callable(model):
@@ -46,7 +46,7 @@ def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, An
 
 @shared(RunOptions)
 def certify(model: object, images: object, labels: object = None, *, sigma: float, n: int = SAMPLES,
-            ledger: Optional[Path] = None, **given: Unpack[RunOptions]) -> Ledger:
+            ledger: Path | None = None, **given: Unpack[RunOptions]) -> Ledger:
     """Certify images under a model by randomized smoothing, and return the finished ledger.
 
     sigma is the standard deviation of the noise, where white is 1; n is the maximum number of noise
@@ -69,7 +69,7 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
 
 @shared(ModelOptions)
 def replay(model: object, ledger: Source, images: object, labels: object = None, *,
-           count: Optional[int] = None, **given: "Unpack[ModelOptions]") -> Replayed:
+           count: int | None = None, **given: "Unpack[ModelOptions]") -> Replayed:
     """Ask a model again for the noise samples of a ledger, and compare the counts.
 
     The images and labels are those of the run. How they enter the model (mean, std, layout,
@@ -119,20 +119,21 @@ def attack(model: object, ledger: Source, images: object, labels: object = None,
                          "logits")
     words = flags({"radii": list(radii), "steps": whole(steps, "steps", 1), "n": whole(n, "n", 1)})
     found = _again(["attack"], model, ledger, images, labels, words, given, gradients=True)
-    return Attacked(made(UnderAttack, at) for at in found["radii"])
+    left = Attacked(made(UnderAttack, at) for at in found["radii"])
+    left.about = Ledger(path_of(ledger))._about(left[0].images if left else 0)
+    return left
 
 
 @shared(PlanOptions)
 def preflight(model: object, images: object, labels: object = None, *, sigma: float,
-              n: int = SAMPLES, budget: Optional[str] = None, count: int = 100,
+              n: int = SAMPLES, budget: str | None = None, count: int = 100,
               **given: Unpack[PlanOptions]) -> Preflight:
     """Look a model over before hours of certification, and forecast the run.
 
     It asks for count images, without noise and with it, and finds the commonest mistakes: no
     training under noise, a forgotten normalisation, labels in another order, answers that depend on
-    the batch.
-    With a budget, such as "8h", it names the plan that certifies most in that time. What it returns
-    says `ok`, also where it advises against the run.
+    the batch. With a budget, such as "8h", it names the plan that certifies most in that time. What
+    it returns says `ok`, also where it advises against the run.
     """
     words = _noise(sigma, n) + flags({"budget": budget, "images": whole(count, "count", 1)})
     with job(model, images, labels, given) as asked:
@@ -170,7 +171,7 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     return Sweep(target)
 
 
-def _corruptions(corrupt: Words, severity: Sequence[int]) -> List[str]:
+def _corruptions(corrupt: Words, severity: Sequence[int]) -> list[str]:
     names = [corrupt] if isinstance(corrupt, str) else list(corrupt)
     return flags({"corrupt": names or None, "severity": list(severity) or None})
 
@@ -188,7 +189,7 @@ def evaluate(model: object, images: object, labels: object = None, *, corrupt: W
 
 
 def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbers = None,
-                std: Numbers = None, class_names: Optional[Sequence[str]] = None) -> str:
+                std: Numbers = None, class_names: Sequence[str] | None = None) -> str:
     """Write a torch.nn.Module as an ONNX file for batches of any size, and return its path.
 
     shape is height, width and channels of an image. mean and std are those of certify; they stay
@@ -203,9 +204,8 @@ def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbe
     target = os.fspath(path)
     if not target.lower().endswith(".onnx"):
         raise ValueError(f"path is {target!r}; expected one that ends in .onnx")
-    normal = normalisation(*carried(module, mean, std), channels)
-    card: Dict[str, object] = {"layout": "NCHW", **normal}
-    card.update({} if class_names is None else {"class_names": class_list(class_names)})
+    card = {"layout": "NCHW", **normalisation(*carried(module, mean, std), channels),
+            **({} if class_names is None else {"class_names": class_list(class_names)})}
     folder, name = os.path.split(os.path.abspath(target))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".certspec-") as place:
         _write(module, os.path.join(place, name), (channels, height, width))

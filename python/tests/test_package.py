@@ -436,7 +436,7 @@ class Shapes(Folder):
         with self.assertRaisesRegex(ValueError, "one image in colour"):
             certify(images=COLOURS[0], labels=None)
         grey = _images.save(np.zeros((3, 9, 9), np.uint8), [0, 1, 2], self.folder, None, "x")
-        self.assertEqual((grey.count, grey.first.shape), (3, (9, 9, 1)))
+        self.assertEqual((grey.size, grey.first.shape), (3, (9, 9, 1)))
 
     def test_forms_agree(self):
         want = certify().header["data"]["digest"]
@@ -626,7 +626,7 @@ class Memory(Folder):
         self.addCleanup(tracemalloc.stop)
         saved = _images.save(images.transpose(0, 3, 1, 2), np.zeros(2000, int), self.folder, None, "x")
         peak = tracemalloc.get_traced_memory()[1]
-        self.assertEqual(saved.count, 2000)
+        self.assertEqual(saved.size, 2000)
         self.assertLess(peak, images.nbytes / 2)
         self.assertEqual(np.load("x.npy").shape, (2000, 32, 32, 3))
         if torch is not None:
@@ -643,7 +643,7 @@ class Memory(Folder):
         self.addCleanup(tracemalloc.stop)
         saved = _images.save(batches(), None, self.folder, None, "x")  # 37 MB
         self.assertLess(tracemalloc.get_traced_memory()[1], 8e6)
-        self.assertEqual((saved.count, saved.labels.sum()), (12000, 12000))
+        self.assertEqual((saved.size, saved.labels.sum()), (12000, 12000))
         self.assertEqual(np.load("x.npy", mmap_mode="r")[-1, 0, 0, 0], 299 % 256)
 
 
@@ -805,7 +805,7 @@ class Reading(Folder):
         self.assertEqual(log.curve(), [(0.25, 0.5), (0.5, 0.25)])
         self.assertEqual([row["n"] for row in log.rows()], [None] * 4)
         self.assertEqual(log.columns()["radius"].tolist(), [0.5, 0, 0.75, 0.25])
-        self.assertIn("<td>0.1875</td>", log._repr_html_())
+        self.assertIn("<td>0.188</td>", log._repr_html_())
         log.plot()
         self.assertEqual(certspec.compare(log, log).acr.difference, 0)
         with self.assertWarnsRegex(UserWarning, "radi"):
@@ -1011,6 +1011,7 @@ class Attacks(Folder):
                                    **({"output": "probabilities"} if "output" in how else {}))
             self.assertEqual([(at.broken, at.empirical) for at in left], [(0, 1), (4, 0)], how)
             self.assertEqual(left[1].certified, 0)
+            self.assertIn("4 images, Sequential, σ = 0.25, n ≤ 1,000", left.about)
 
     def test_gradients(self):
         """Against differences of the function itself, in both layouts, half of them by steps of a batch."""
@@ -1085,6 +1086,7 @@ class InANotebook(Folder):
     def plots(self):
         scored = certify(keep_scores=True)
         left = certspec.Attacked([certspec.UnderAttack(0.25, 0.5, 0.75, 1, 0, 4)])
+        left.about = "a long name of data, " * 8
         table = certspec.calibration(scored, [0.0, 0.25, 9.0])  # at 9 nothing is certified
         self.assertEqual(table[2].n, 0)
         return self.run_.plot(), table.plot(), left.plot()
@@ -1102,7 +1104,8 @@ class InANotebook(Folder):
             self.assertGreater(len(list(top.iter("{http://www.w3.org/2000/svg}polyline"))), 1)
         drawn = list(tree.fromstring(self.run_.plot()))
         labels = [part.text for part in drawn if part.tag.endswith("text")]
-        self.assertTrue({"0.2", "0.4", "certified accuracy"} <= set(labels), labels)
+        self.assertTrue({"0.2", "0.4", "certified accuracy at r"} <= set(labels), labels)
+        self.assertIn("fashionmnist/test (500 images), fmnist-cnn-s025, σ = 0.25, n ≤ 10,000, α = 0.001", labels)
 
     def test_matplotlib(self):
         try:
@@ -1111,11 +1114,17 @@ class InANotebook(Folder):
             self.skipTest("matplotlib is not installed")
         figures = self.plots()
         self.assertEqual(pyplot.get_fignums(), [])  # a cell shows each of them once
+        for figure, words in zip(figures, ("σ = 0.25, n ≤ 10,000", "6 images, brightest, σ", "Accuracy")):
+            self.assertIn(words, figure.axes[0].get_title())
+            figure.draw_without_rendering()
+            box, whole = figure.axes[0].title.get_window_extent(), figure.bbox
+            self.assertTrue(whole.x0 <= box.x0 and box.x1 <= whole.x1 and box.y1 <= whole.y1, words)
         line = figures[0].axes[0].lines[0]
         for radius, accuracy in self.run_.curve():
             self.assertIn((radius, accuracy), list(zip(line.get_xdata(), line.get_ydata())))
         axes = pyplot.figure().subplots()
         self.assertIs(self.run_.plot(ax=axes), axes.figure)
+        self.assertEqual(axes.get_title(), "Certified accuracy by radius")  # the page is the caller's
         pyplot.close("all")
 
 
