@@ -97,6 +97,7 @@ generate-check:
 check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }
 	go vet -tags "$(TAGS)" $(ALL)
+	go vet -tags "external $(TAGS)" ./internal/external ./engine/onnx
 
 # go vet has its own part, and tables for debuggers are half of the time of linking.
 STRIPPED = -ldflags='-s -w'

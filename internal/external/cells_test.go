@@ -18,7 +18,7 @@ import (
 // wait behind one that fails or is interrupted do not run. Tab answers after the first imports.
 func TestCellsInJupyter(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
-	if _, err := jupyter.Install(context.Background(), data, "", progress.Messages(t.Logf)); err != nil {
+	if _, err := jupyter.Install(context.Background(), data, "", false, progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
 	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, progress.Messages(t.Logf))

@@ -19,7 +19,7 @@ import (
 // The button "interrupt" of Jupyter stops a certification in a cell soon and cleanly, the kernel lives on, and the same cell again goes on there.
 func TestInterruptInJupyter(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
-	if _, err := jupyter.Install(context.Background(), data, "", progress.Messages(t.Logf)); err != nil {
+	if _, err := jupyter.Install(context.Background(), data, "", false, progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
 	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, progress.Messages(t.Logf))
