@@ -101,10 +101,11 @@ func choice(move string, sliders []Slider) (at []int, ok bool) {
 
 func livePage(id string, sliders []Slider, first *Figure) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<div id=\"%s\" data-lm-suppress-shortcuts=\"true\" style=\"font-family:sans-serif\">\n<div>", id)
+	fmt.Fprintf(&b, "<div id=\"%s\" style=\"font-family:sans-serif\">\n<div>", id)
 	for _, s := range sliders {
 		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:18em\">%s <input type=\"range\" min=\"0\" max=\"%d\" "+
-			"value=\"%d\" disabled style=\"vertical-align:middle\"><output>%s</output></label>\n",
+			"value=\"%d\" disabled data-lm-suppress-shortcuts=\"true\" style=\"vertical-align:middle\">"+
+			"<output>%s</output></label>\n", // the attribute counts on the key's own target alone
 			html.EscapeString(s.Name), len(s.Values)-1, s.Start, html.EscapeString(s.Values[s.Start]))
 	}
 	fmt.Fprintf(&b, "<em data-state></em></div>\n<div data-frame>%s</div></div>", picture(first))
