@@ -60,7 +60,7 @@ func TestTrainingCosts(t *testing.T) {
 		math.Abs(l.Accuracy-certified) > 1e-9 || l.Interval.Low >= certified || l.Interval.High <= certified {
 		t.Errorf("%d cells, %d images, %+v; expected the certified accuracy %v", len(got.Cells), got.Images, l, certified)
 	}
-	if _, err := TrainingCosts(t.Context(), []TableAt{{scratch, "sun2021/scratch-starts"}}, 0.25, o); err == nil {
+	if _, err := TrainingCosts(t.Context(), []TableAt{{scratch, "sun2021/scratch-code"}}, 0.25, o); err == nil {
 		t.Error("no error for a table that the folder does not have")
 	}
 }
