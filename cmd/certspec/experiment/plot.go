@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -195,6 +196,9 @@ func changePicture(filled *results.Filled, best bool) (*picture, error) {
 
 // costPicture takes the table and those of --beside, each FOLDER or FOLDER=TABLE.
 func (o *tableOptions) costPicture(ctx context.Context, folder, name string) (*picture, error) {
+	if !(o.radius >= 0) || math.IsInf(o.radius, 0) {
+		return nil, cli.Usagef("--radius %v: expected a number of at least 0", o.radius)
+	}
 	of := []results.TableAt{{Folder: folder, Name: name}}
 	for _, text := range o.beside {
 		other, table, _ := strings.Cut(text, "=")

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
-	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -117,33 +115,11 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	rows, err := m.setup.Rows(*j.Model)
+	passes, err := m.Manifest.Passes(m.setup, j.Model)
 	if err != nil {
 		return err
 	}
-	epochs, err := trainedEpochs(m.Manifest, j.Model)
-	if err != nil {
-		return err
-	}
-	made, err := m.setup.Method(*j.Model)
-	if err != nil {
-		return err
-	}
-	return c.Training(j.Model, n*epochs*float64(rows+furtherRows(made.Needs())))
-}
-
-// furtherRows are those of further sets for each image, with their attacks and bounds, which are two passes.
-func furtherRows(n method.Needs) (rows int) {
-	for _, set := range n.Sets {
-		rows++
-		if set.Attack != nil {
-			rows += set.Attack.Steps
-		}
-		if _, bounded := n.Ramps["epsilon"]; bounded && (set.Attack == nil || set.Clean) {
-			rows += 2
-		}
-	}
-	return rows
+	return c.Training(j.Model, n*passes)
 }
 
 // Costs adds up what jobs take, at the rates of this machine.
@@ -219,25 +195,3 @@ func (c *Costs) Layers(model *recipe.Model, n float64) error {
 
 // Searches adds runs of ADMM.
 func (c *Costs) Searches(n int) { c.total.Searches += n }
-
-// trainedEpochs are those of all trainings of a model.
-func trainedEpochs(m *store.Manifest, model *recipe.Model) (float64, error) {
-	if model.Prune == "" || model.Sparsity == nil {
-		return float64(model.Epochs), nil
-	}
-	made, err := prune.With(model.Prune, model.PruneOptions)
-	if err != nil {
-		return 0, err
-	}
-	from := 0.
-	if start := m.Model(model.Start); start != nil && start.Sparsity != nil {
-		from = *start.Sparsity
-	}
-	phases, err := prune.Phases(prune.Complete(made, model.Epochs, model.LearningRate, model.Start != ""),
-		*model.Sparsity, model.Epochs, model.LearningRate, model.Start != "", from)
-	epochs := 0
-	for _, p := range phases {
-		epochs += p.Epochs
-	}
-	return float64(epochs), err
-}

@@ -43,8 +43,7 @@ type TableAt struct{ Folder, Name string }
 // began with is not there.
 func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample.Options) (*Costs, error) {
 	out := &Costs{Radius: radius}
-	var each [][]*store.Radii
-	var common map[int]bool
+	var lines [][]*store.Radii
 	taken := map[string]bool{} // a line may stand in several tables of a folder
 	for _, at := range of {
 		f, err := newTableBuilder(ctx, at.Folder, at.Name, o)
@@ -52,43 +51,34 @@ func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample
 			return nil, err
 		}
 		for _, l := range f.Table.Lines {
-			var networks []*store.Radii
-			for _, name := range l.Models {
-				k, err := f.Manifest.ResultsOf(f.Folder, f.Manifest.Model(name))
-				if err != nil {
-					return nil, err
-				}
-				if k.Radii != nil && len(k.Radii.Cells) > 1 {
-					networks = append(networks, k.Radii)
-				}
+			networks, err := f.shifted(l)
+			if err != nil {
+				return nil, err
 			}
-			if line := f.Folder + "\n" + l.Models[0]; networks == nil || taken[line] {
+			line := f.Folder + "\n" + l.Models[0]
+			if networks == nil || taken[line] {
 				continue
-			} else {
-				taken[line] = true
 			}
-			passes, err := trainingPasses(f.Manifest, f.Manifest.Model(l.Models[0]))
+			taken[line] = true
+			passes, err := passesOfAll(f.Manifest, f.Manifest.Model(l.Models[0]))
 			if err != nil {
 				return nil, fmt.Errorf("experiment: %s: %s: %w", at.Folder, l.Title, err)
 			}
 			out.Lines = append(out.Lines, TrainingCost{Title: l.Title, Tier: f.Manifest.Tier.Name,
 				Networks: len(networks), Passes: passes})
-			each = append(each, networks)
-			for _, r := range networks {
-				out.Cells, common = inCommon(r, out.Cells, common)
-			}
+			lines = append(lines, networks)
 		}
 	}
-	out.Images = len(common)
-	if len(out.Cells) == 0 || out.Images == 0 {
-		return nil, fmt.Errorf("experiment: the networks have %d corruptions and %d images in common; expected "+
-			"one or more of each", len(out.Cells), out.Images)
+	out.Cells = shiftedInCommon(lines)
+	if len(out.Cells) == 0 {
+		return nil, fmt.Errorf("experiment: the networks of these tables have no corruption in common")
 	}
-	for i, networks := range each {
-		var starts [][]float64
-		for _, r := range networks {
-			starts = append(starts, certifiedShares(r, out.Cells, common, radius))
-		}
+	values, images, err := certifiedInCommon(lines, out.Cells, radius)
+	if err != nil {
+		return nil, err
+	}
+	out.Images = images
+	for i, starts := range values {
 		found, err := meanInterval(ctx, starts, o)
 		if err != nil {
 			return nil, err
@@ -100,60 +90,98 @@ func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample
 	return out, nil
 }
 
-// inCommon keeps of corruptions and images those that a network has, too; all for the first one.
-func inCommon(r *store.Radii, cells []string, images map[int]bool) ([]string, map[int]bool) {
-	has := map[int]bool{}
-	for _, one := range r.Outcomes(r.Cells[0]) {
-		if images == nil || images[one.Image] {
-			has[one.Image] = true
+// shifted are the radii of those networks of a line that are certified under corruptions.
+func (f *TableBuilder) shifted(l recipe.Line) (networks []*store.Radii, err error) {
+	for _, name := range l.Models {
+		k, err := f.Manifest.ResultsOf(f.Folder, f.Manifest.Model(name))
+		if err != nil {
+			return nil, err
+		}
+		if k.Radii != nil && len(k.Radii.Cells) > 1 {
+			networks = append(networks, k.Radii)
 		}
 	}
-	if images == nil {
-		cells = slices.DeleteFunc(slices.Clone(r.Cells), func(c string) bool { return c == sweep.Cell{}.String() })
-	}
-	return slices.DeleteFunc(cells, func(c string) bool { return !slices.Contains(r.Cells, c) }), has
+	return networks, nil
 }
 
-// certifiedShares are the shares of cells in which each of the images is certified at the radius.
-func certifiedShares(r *store.Radii, cells []string, images map[int]bool, radius float64) []float64 {
-	var shares []float64
-	for c, cell := range cells {
-		at := 0
-		for _, one := range r.Outcomes(cell) {
-			if !images[one.Image] {
-				continue
-			}
-			if c == 0 {
-				shares = append(shares, 0)
-			}
-			if one.Verdict == store.Right && one.Radius >= radius {
-				shares[at] += 1 / float64(len(cells))
-			}
-			at++
+// shiftedInCommon are the cells of corruptions that all networks have.
+func shiftedInCommon(lines [][]*store.Radii) (cells []string) {
+	for i, r := range slices.Concat(lines...) {
+		if i == 0 {
+			cells = slices.Clone(r.Cells)
 		}
+		cells = slices.DeleteFunc(cells, func(c string) bool {
+			return c == sweep.Cell{}.String() || !slices.Contains(r.Cells, c)
+		})
 	}
-	return shares
+	return cells
 }
 
-// trainingPasses is how often each image goes through a model and back in its training, and in that
-// of what it began with.
-func trainingPasses(m *store.Manifest, model *recipe.Model) (float64, error) {
-	made, err := (&recipe.Setup{}).Method(*model)
+// certifiedInCommon is, by line, network and image, the share of the cells in which an image is certified at the
+// radius, of the images that all networks have there; and their number.
+func certifiedInCommon(lines [][]*store.Radii, cells []string, radius float64) (values [][][]float64, images int,
+	err error) {
+	var all []store.Vector
+	had := map[int]int{} // networks that have an image
+	for _, r := range slices.Concat(lines...) {
+		var each []store.Vector
+		for _, cell := range cells {
+			v := r.Outcomes(cell).Vector() // the radius of a right answer, else 0
+			for i, one := range r.Outcomes(cell) {
+				v.Values[i] = 0
+				if one.Verdict == store.Right && one.Radius >= radius {
+					v.Values[i] = 1
+				}
+			}
+			each = append(each, v)
+		}
+		v, err := meanVector(each)
+		if err != nil {
+			return nil, 0, fmt.Errorf("experiment: %w", err)
+		}
+		for _, image := range v.Images {
+			had[image]++
+		}
+		all = append(all, v)
+	}
+	networks := len(all)
+	for _, line := range lines {
+		var starts [][]float64
+		for range line {
+			var kept []float64
+			for i, image := range all[0].Images {
+				if had[image] == networks {
+					kept = append(kept, all[0].Values[i])
+				}
+			}
+			starts, all = append(starts, kept), all[1:]
+			images = len(kept)
+		}
+		values = append(values, starts)
+	}
+	if images == 0 {
+		return nil, 0, fmt.Errorf("experiment: the networks of these tables have no image in common")
+	}
+	return values, images, nil
+}
+
+// passesOfAll are those of a model's training, and of the trainings that came before it.
+func passesOfAll(m *store.Manifest, model *recipe.Model) (float64, error) {
+	passes, err := m.Passes(&recipe.Setup{Tier: m.Tier}, model)
 	if err != nil {
 		return 0, err
 	}
-	passes := float64(model.Epochs * made.Needs().Rows())
-	switch start := m.Model(model.Start); {
-	case start != nil:
-		before, err := trainingPasses(m, start)
-		return passes + before, err
-	case model.Begin != nil:
+	before := m.Model(model.Start)
+	switch {
+	case before == nil && model.Begin == nil:
+		return passes, nil
+	case before == nil:
 		card, err := modelfile.ReadCard(model.Begin.File)
 		if err != nil {
 			return 0, err
 		}
-		before, err := trainingPasses(m, &recipe.Model{Recipe: card.Recipe})
-		return passes + before, err
+		before = &recipe.Model{Recipe: card.Recipe}
 	}
-	return passes, nil
+	more, err := passesOfAll(m, before)
+	return passes + more, err
 }
