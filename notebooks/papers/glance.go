@@ -190,13 +190,12 @@ func compute(name string, o resample.Options) *Findings {
 func page() string {
 	var b strings.Builder
 	b.WriteString("# The four papers, table by table\n\n" +
-		"Each table and figure, what our runs say of it, and the command.\n" +
+		"For readers who ask what our runs say of a table or figure, and by which command.\n" +
 		"*Shows* has the paper's sign; *open* means the run could not tell.\n" +
-		"[Results](results.md) has tiers, rules of verdicts, further claims and causes.\n" +
-		"Tier `scratch` trains from random weights.\n" +
-		"Tier `evidence` fine-tunes one network: its verdicts are about that budget and start.\n\n" +
+		"[Results](results.md) has rules of verdicts, further claims and causes.\n" +
+		"Tier `scratch` trains from random weights, tier `evidence` fine-tunes one network.\n\n" +
 		"`$RUN` is `certspec experiment run`; each paper begins with what its commands share.\n" +
-		"[Experiments](../notebooks/results/experiments/README.md) has every command.\n")
+		"[Experiments](../notebooks/results/experiments/README.md) has tiers and all commands.\n")
 	for _, p := range glance() {
 		p.write(&b)
 	}
@@ -213,7 +212,7 @@ func (p paper) write(b *strings.Builder) {
 	b.WriteString("```\n\n")
 	judged := nb.Columns("where", "what it says", "published", "ours", "difference (95 %)", "verdict", "command")
 	drawn := nb.Columns("not judged", "what it shows", "made by")
-	never := nb.Columns("never run", "what it is", "published", "why", "command")
+	never := nb.Columns("never run", "what it is", "published", "needs", "command")
 	for _, r := range p.Rows {
 		r = r.filled()
 		if book, ok := strings.CutPrefix(r.Command, "certspec notebook run "); ok {
@@ -224,8 +223,7 @@ func (p paper) write(b *strings.Builder) {
 		r.Ours = strings.TrimSpace(sized.ReplaceAllString(r.Ours, " tier `$2`"))
 		switch {
 		case r.Never != "":
-			why := strings.Replace(r.Never, "below", "in the notebook", 1)
-			never.Add(r.At, r.What, r.Published, why, r.Command)
+			never.Add(r.At, r.What, r.Published, needs.Replace(r.Never), r.Command)
 		case r.Verdict == table.None:
 			if ours := strings.Trim(drawnHere.Replace(r.Ours), " ,"); ours != "" {
 				r.What += " (here: " + ours + ")"
@@ -244,6 +242,10 @@ func (p paper) write(b *strings.Builder) {
 
 // sized finds what sizes say of a tier, which the page says once.
 var sized = regexp.MustCompile(`([^;]*)\(tier (\S+)\)`)
+
+// needs turns the reason why something was not run into what it needs.
+var needs = strings.NewReplacer(" is not at hand", "", " are not at hand", "", "XL needs", "XL on",
+	"networks need a GPU", "networks on a GPU", "needs a GPU", "a GPU", "below", "in the notebook")
 
 // drawnHere takes away what says no more than that a picture is drawn.
 var drawnHere = strings.NewReplacer("drawn", "", "below", "", "in the pictures", "", "in the notebook", "",
