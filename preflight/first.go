@@ -112,8 +112,8 @@ func Look(ctx context.Context, model classifier.Classifier, images *dataset.Imag
 		return f, fmt.Errorf("preflight: %s", softmaxed(p.info, f.Function))
 	}
 	if f.Missed = f.Function.Missed(p.info.Classes); f.Function.Comparisons < purity.Comparisons(p.info.Classes) {
-		f.Note = fmt.Sprintf("the look at the model compared %d answers, as the run is short or an image takes "+
-			"long: a model that answers at random once in 20 is missed with a probability of at most %.2g",
+		f.Note = fmt.Sprintf("%d answers of the model were compared: one that answers at random once in 20 is missed "+
+			"with a probability of at most %.2g",
 			f.Function.Comparisons, f.Missed)
 	}
 	warning, err := rs.Outputs(p.info.Name, f.Function.Invalid, f.Function.Answers)

@@ -120,7 +120,7 @@ func TestCalibSearches(t *testing.T) {
 }
 
 // A picture has the numbers of "calib cbs" and "calib exact", and with --common all points are of the images of the largest radius.
-func TestCalibPlot(t *testing.T) {
+func TestFiguresOfCalibration(t *testing.T) {
 	const scored = "../../notebooks/results/fmnist-cnn-s025-scores.ledger"
 	list := func(args string) (all []struct {
 		Radius, Value, CBS, CCE float64
@@ -136,20 +136,32 @@ func TestCalibPlot(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "plot.svg")
 	cbs, exact := list("worst --ledger "+scored), list("worst --ledger "+scored)
-	for i, p := range list("plot " + scored + " --figure cbs --out " + out) {
+	for i, p := range list("table " + scored + " --figure cbs --out " + out) {
 		if p.Value != cbs[i].CBS || p.Images != cbs[i].N || !strings.Contains(p.Note, "0.999") {
 			t.Errorf("%+v, cbs has %v of %d", p, cbs[i].CBS, cbs[i].N)
 		}
 	}
-	if p := list("plot " + scored + " --figure cce --out " + out)[1]; p.Value != exact[1].CCE || p.Value == 0 {
+	if p := list("table " + scored + " --figure cce --out " + out)[1]; p.Value != exact[1].CCE || p.Value == 0 {
 		t.Errorf("%v, exact has %v", p.Value, exact[1].CCE)
 	}
-	common := list("plot " + scored + " --figure cbs --common --out " + out)
+	common := list("table " + scored + " --figure cbs --common --out " + out)
 	if common[0].Images != cbs[1].N || common[1].Value != cbs[1].CBS || common[0].Value >= common[1].Value {
 		t.Errorf("%+v, the larger radius alone %v of %d", common, cbs[1].CBS, cbs[1].N)
 	}
 	if drawn, err := os.ReadFile(out); err != nil || !strings.Contains(string(drawn), "certified at all these radii") {
 		t.Errorf("%v: no title in the picture", err)
+	}
+	for want, args := range map[string][]string{
+		"--search: it is of tables":                 {"--figure", "cbs", "--search", "--out", out},
+		"--trials: expected --search or --figure":   {"--trials", "3"},
+		"--common: it is of figures":                {"--search", "--common"},
+		"--out is missing":                          {"--figure", "cce"},
+		"--figure searches of 2 ledgers":            {scored, "--figure", "searches", "--out", out},
+		"expected cbs, cce, width, searches or sta": {"--figure", "ece"},
+	} {
+		if _, err := outputOf(t, "calib", append([]string{"table", scored}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; expected %q", args, err, want)
+		}
 	}
 }
 

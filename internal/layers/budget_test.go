@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     136_449,
+	"Go lines without tests":     136_433,
 	"Go lines above 120 columns": 0,
 	"public names":               1_108,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      595,
 	"words of environment.md":    900,
-	"words of docs/results.md":   2_200,
-	"words of the pages in docs": 23_931,
+	"words of docs/results.md":   1_646,
+	"words of the pages in docs": 21_578,
 }
 
 func TestBudget(t *testing.T) {

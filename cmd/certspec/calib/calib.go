@@ -22,8 +22,7 @@ func Command() *cobra.Command {
 come from a ledger that was made with certspec certify --keep-scores, at a list of radii, or from a CSV file with
 a header and the columns correct, confidence or correct, lower, upper or all four; correct is 1 or 0, the
 others are numbers in [0, 1], and further columns are ignored.`,
-		metricsCommand(), certifyCommand(), worstCommand(), tableCommand(), plotCommand(), recalibrateCommand(),
-		setsCommand())
+		metricsCommand(), certifyCommand(), worstCommand(), tableCommand(), recalibrateCommand(), setsCommand())
 }
 
 // sampleFile is a set of samples that a command reads, with the bins it asks for.

@@ -17,7 +17,7 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
-// Figures that "calib plot" draws.
+// Figures that "calib table" draws.
 const (
 	drawCBS      = "cbs"
 	drawCCE      = "cce"
@@ -33,57 +33,6 @@ const leastCertified = 20
 var usualRadii = []float64{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2,
 	2.5, 3}
 
-// plotOptions are what the flags of "calib plot" ask.
-type plotOptions struct {
-	binOptions
-	confidences   confidenceOptions
-	figure, out   string
-	common        bool
-	steps, trials int
-	seed          uint64
-	json          *bool
-}
-
-func plotCommand() *cobra.Command {
-	var o plotOptions
-	cmd := &cobra.Command{
-		Use:   "plot LEDGER… --figure NAME --out FILE",
-		Short: "Draw certified calibration over the radius, and what searches find of it",
-		Long: `Draw what ledgers with scores certify of their confidences, a curve for each ledger over the radii at
-which at least 20 images are certified. The numbers of the picture are printed beside it. The figures
-are those of Emde et al. 2025:
-
-cbs       the certified Brier score (figures 2 and 16a); with --common, of the images that are certified at
-          all radii shown (16b)
-cce       the largest calibration error, exactly (figures 3 and 15 show what ADMM finds of it)
-width     the mean width of the certified intervals (figure 8)
-searches  of one ledger: the exact error beside the best of 16 runs of ADMM, ADMM with the one setting that
-          is said to do for all, the best trial of dECE, and the Brier confidences (figures 3, 13 to 15)
-starts    of one ledger: every run of ADMM and every trial of dECE by where it starts (figure 12)
-
-Searches take about half a minute for each radius and 2,000 images.`,
-		Example: "  certspec calib plot out/fmnist.ledger out/fmnist-s050.ledger --figure cbs --common --radii " +
-			"0,0.1,0.2,0.3,0.4 --out cbs.svg\n" +
-			"  certspec calib plot out/fmnist.ledger --figure starts --radii 0.05,0.1,0.25 --trials 100 --out " +
-			"starts.pdf",
-	}
-
-	cli.Group(cmd, cli.Data, o.confidences.flags)
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.figure, "figure", "", "what is drawn", drawCBS, drawCCE, drawWidth, drawSearches, drawStarts)
-		f.BoolVar(&o.common, "common", false, "only the images that are certified at every radius shown")
-		o.binOptions.flags(f)
-		f.IntVar(&o.steps, "steps", 3000, "of a run of ADMM, at most")
-		f.IntVar(&o.trials, "trials", 24, "of dECE, the first 12 fixed, the further ones drawn at random")
-		f.Uint64Var(&o.seed, "seed", 0, "of the trials drawn at random")
-	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write: .svg, .png or .pdf") })
-	o.json = cli.JSON(cmd)
-	cli.First(cmd, "figure", "radii", "common", "certificate", "out")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
-	return cmd
-}
-
 // plotted is a point of a figure.
 type plotted struct {
 	File   string  `json:"file"`
@@ -95,22 +44,15 @@ type plotted struct {
 	Note   string  `json:"note"` // what holds with which probability
 }
 
-func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
-	if err := cli.Needed(cmd, "figure", "out"); err != nil {
+func (o *tableOptions) draw(cmd *cobra.Command, files []string, b *calib.Bins) error {
+	if err := cli.Needed(cmd, "out"); err != nil {
 		return err
 	}
-	searching := o.figure == drawSearches || o.figure == drawStarts
-	switch {
-	case len(files) == 0:
-		return cli.Usagef("%s wants at least one ledger", cmd.CommandPath())
-	case searching && len(files) > 1:
+	if searching := o.figure == drawSearches || o.figure == drawStarts; searching && len(files) > 1 {
 		return cli.Usagef("--figure %s of %d ledgers: expected one", o.figure, len(files))
-	case o.steps < 1 || o.trials < 1:
-		return cli.Usagef("--steps %d, --trials %d: expected more than 0", o.steps, o.trials)
 	}
-	b, err := o.bins(cmd.Flags())
-	if err != nil {
-		return err
+	if !cmd.Flags().Changed("trials") {
+		o.trials = 24
 	}
 	if !cmd.Flags().Changed("radii") {
 		var words []string
@@ -144,12 +86,13 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	says := strings.Join(notes, "; ")
-	data, err := cli.Drawing("out", o.out, "Certified calibration over the radius: "+o.figure+" of "+strings.Join(files,
-		", ")+"; "+says, w, h, paint)
+	title := fmt.Sprintf("Certified calibration over the radius: %s of %s; %s", o.figure,
+		strings.Join(files, ", "), says)
+	data, err := cli.Drawing("out", o.table.Out, title, w, h, paint)
 	if err != nil {
 		return err
 	}
-	if err := cli.WriteOut(cmd, o.out, data); err != nil {
+	if err := cli.WriteOut(cmd, o.table.Out, data); err != nil {
 		return err
 	}
 	if *o.json {
@@ -168,7 +111,7 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 }
 
 // points are those of a ledger.
-func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (points []plotted,
+func (o *tableOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (points []plotted,
 	found []calibplot.AtRadius, err error) {
 	sets, err := o.confidences.sets(cmd.Context(), cmd.Flags(), file)
 	if err != nil {
@@ -188,7 +131,7 @@ func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (po
 			points = append(points, plotted{file, s.at.sigma, curve, s.at.radius, len(s.Correct), value, s.at.note})
 		}
 		if o.figure == drawSearches || o.figure == drawStarts {
-			at, err := o.search(cmd, s)
+			at, err := o.allSearches(cmd, s)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -219,7 +162,7 @@ func (s *sampleFile) keep(images []int) {
 	s.Table, s.images = kept, images
 }
 
-func (o *plotOptions) value(s *sampleFile) (float64, error) {
+func (o *tableOptions) value(s *sampleFile) (float64, error) {
 	switch o.figure {
 	case drawCBS:
 		cbs, _, err := calib.CertifiedBrier(s.Correct, s.Lower, s.Upper)
@@ -231,8 +174,8 @@ func (o *plotOptions) value(s *sampleFile) (float64, error) {
 	return worst.CCE, err
 }
 
-// search runs all searches of a set.
-func (o *plotOptions) search(cmd *cobra.Command, s *sampleFile) (at calibplot.AtRadius, err error) {
+// allSearches runs all searches of a set.
+func (o *tableOptions) allSearches(cmd *cobra.Command, s *sampleFile) (at calibplot.AtRadius, err error) {
 	p, err := s.program()
 	if err != nil {
 		return at, err
@@ -256,7 +199,7 @@ func (o *plotOptions) search(cmd *cobra.Command, s *sampleFile) (at calibplot.At
 }
 
 // tell adds every run by its start, or the best of each search.
-func (o *plotOptions) tell(s *sampleFile, at calibplot.AtRadius, add func(string, float64)) error {
+func (o *tableOptions) tell(s *sampleFile, at calibplot.AtRadius, add func(string, float64)) error {
 	add("exact", at.Exact)
 	if o.figure == drawStarts {
 		for _, f := range at.Found {
@@ -275,7 +218,7 @@ func (o *plotOptions) tell(s *sampleFile, at calibplot.AtRadius, add func(string
 }
 
 // lines are the curves.
-func (o *plotOptions) lines(points []plotted) figure.Lines {
+func (o *tableOptions) lines(points []plotted) figure.Lines {
 	y := map[string]string{drawCBS: "certified Brier score", drawWidth: "mean width of the intervals"}[o.figure]
 	l := figure.Lines{X: "radius R (ℓ₂; full range of a pixel value = 1)", Y: cmp.Or(y, "largest calibration error")}
 	if o.common {

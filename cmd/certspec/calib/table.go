@@ -36,36 +36,58 @@ type row struct {
 // tableOptions are what the flags of "calib table" ask.
 type tableOptions struct {
 	binOptions
-	confidences confidenceOptions
-	search      bool
-	table       cli.TableOptions
-	json        *bool
+	confidences    confidenceOptions
+	search, common bool
+	figure         string // drawn in the place of the table
+	steps, trials  int
+	seed           uint64
+	table          cli.TableOptions
+	json           *bool
 }
 
 func tableCommand() *cobra.Command {
 	var o tableOptions
 	cmd := &cobra.Command{
-		Use:   "table FILE…",
-		Short: "Print a table of calibration and its bounds, a row per file or radius",
+		Use:   "table FILE… [--figure NAME --out FILE]",
+		Short: "Print a table of calibration and its bounds, or draw them over the radius",
 		Long: `Make a table with a row for each CSV file of samples, or for each radius of a ledger with scores.
-It is Markdown, LaTeX (booktabs), CSV, HTML or text.
 
 The columns are accuracy, ECE and Brier score of the confidences, exact certified calibration error,
 certified Brier score, largest mean gap, and mean width of the intervals. A ledger's table also has the
 resolution, and a row of a constant confidence to compare with; a CSV file's table has both in its notes.
---search adds what ADMM and dECE find. A – stands where a file has no column for a number, or no samples.`,
-		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table " +
-			"out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
+--search adds what ADMM and dECE find. A – stands where a file has no column for a number, or no samples.
+
+--figure draws a curve for each ledger instead, over the radii at which at least 20 images are certified, and
+prints its numbers. The figures are those of Emde et al. 2025:
+
+cbs       the certified Brier score (figures 2 and 16a); with --common, of the images that are certified at
+          all radii shown (16b)
+cce       the largest calibration error, exactly (figures 3 and 15 show what ADMM finds of it)
+width     the mean width of the certified intervals (figure 8)
+searches  of one ledger: the exact error beside the best of 16 runs of ADMM, ADMM with the one setting that
+          is said to do for all, the best trial of dECE, and the Brier confidences (figures 3, 13 to 15)
+starts    of one ledger: every run of ADMM and every trial of dECE by where it starts (figure 12)
+
+Searches take about half a minute for each radius and 2,000 images.`,
+		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n" +
+			"  certspec calib table out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv\n" +
+			"  certspec calib table a.ledger b.ledger --figure cbs --common --radii 0,0.1,0.2,0.3 --out cbs.svg",
 	}
 
 	cli.Group(cmd, cli.Data, o.confidences.flags)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.binOptions.flags(f)
-		f.BoolVar(&o.search, "search", false, "also run ADMM (16 runs) and dECE (12 runs), which takes seconds")
+		f.BoolVar(&o.search, "search", false, "also run ADMM (16 runs) and dECE, which takes seconds")
+		cli.Choice(f, &o.figure, "figure", "", "draw instead: cbs, cce, width, searches or starts", drawCBS, drawCCE,
+			drawWidth, drawSearches, drawStarts)
+		f.BoolVar(&o.common, "common", false, "of --figure: only the images that are certified at every radius shown")
+		f.IntVar(&o.steps, "steps", 3000, "of a run of ADMM, at most")
+		f.IntVar(&o.trials, "trials", 12, "of dECE, the first 12 fixed, others drawn at random (with --figure 24)")
+		f.Uint64Var(&o.seed, "seed", 0, "of the trials drawn at random")
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "radii", "bins", "search", "out", "format")
+	cli.First(cmd, "radii", "search", "figure", "out", "format")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
 	return cmd
 }
@@ -74,9 +96,27 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 	if len(files) == 0 {
 		return cli.Usagef("%s wants at least one file", cmd.CommandPath())
 	}
+	if o.steps < 1 || o.trials < 1 {
+		return cli.Usagef("--steps %d, --trials %d: expected more than 0", o.steps, o.trials)
+	}
+	unused, why := []string{"common", "steps", "trials", "seed"}, "expected --search or --figure beside it"
+	switch {
+	case o.figure != "":
+		unused, why = []string{"search", "format"}, "it is of tables"
+	case o.search:
+		unused, why = unused[:1], "it is of figures"
+	}
+	for _, name := range unused {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s: %s", name, why)
+		}
+	}
 	b, err := o.bins(cmd.Flags())
 	if err != nil {
 		return err
+	}
+	if o.figure != "" {
+		return o.draw(cmd, files, b)
 	}
 	var rows []row
 	var failed error
@@ -95,7 +135,7 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 				row.Radius = &s.at.radius
 			}
 			if err == nil && o.search && row.CCE != nil {
-				err = s.search(cmd, &row)
+				err = s.search(cmd, &row, o)
 			}
 			if err != nil {
 				return errors.Join(failed, err)
@@ -206,12 +246,12 @@ func (s *sampleFile) compare(own, flat *row) (notes []string) {
 	return notes
 }
 
-func (s *sampleFile) search(cmd *cobra.Command, row *row) error {
-	admm, err := s.admm(cmd.Context(), 3000)
+func (s *sampleFile) search(cmd *cobra.Command, row *row, o *tableOptions) error {
+	admm, err := s.admm(cmd.Context(), o.steps)
 	if err != nil {
 		return err
 	}
-	dece, err := s.dece(cmd.Context(), 12, 0)
+	dece, err := s.dece(cmd.Context(), o.trials, o.seed)
 	if err != nil {
 		return err
 	}
