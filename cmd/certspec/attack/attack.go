@@ -57,11 +57,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attack LEDGER --model PATH --data NAME [flags]",
 		Short: "Attack a smoothed network, and compare the accuracy that remains with the certified one",
-		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient
-steps in the Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy
-that stands with the certified one. Gradients come from the engine for a model file of certspec, and
-from the layers of an ONNX file, which certspec preflight --bounds lists: in float64 on the processor,
-which is slow. A program (--exec) gives them where its hello says so.
+		Long: `Attack the images of a ledger, and compare the accuracy that remains with the certified one.
+
+Projected gradient steps in the Euclidean norm lower the smoothed confidence in the label. Gradients come from the
+engine for a model file of certspec. For an ONNX file they come from its layers, in float64 on the processor, which
+is slow. A program (--exec) gives them where its hello says so.
 
 An image counts as broken where the smoothed classifier answers another class at the attacked image,
 rounded to bytes, with confidence 1 − alpha; where it abstains there, the image is undecided, and is not

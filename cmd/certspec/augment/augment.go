@@ -35,11 +35,12 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "augment --name NAME --in IN.npy --out OUT.npy [flags]",
 		Short: "Write random views of images: FourierMix, AugMix, AutoAugment, crop, flip",
-		Long: `One view of each image of a NumPy file (uint8, or float32 or float64 in units of the full range, N×H×W×C
-or N×H×W), written as float32 in units of the full range and not clipped, or with --uint8 clipped to [0,
-1] and rounded. The view of an image depends on the seed, the epoch, the number of the view, and the
-place of the image in the file, and on nothing else. certspec augment --list shows names and options;
-names joined by "+" are applied one after the other, with options in brackets.`,
+		Long: `Write one random view of each image of a NumPy file.
+
+The file holds images N×H×W×C or N×H×W: uint8, or float32 or float64 in units of the full range. Views are
+float32 in these units, and not clipped; --uint8 clips them to [0, 1] and rounds. A view depends on the seed, the
+epoch, the number of the view and the place of the image in the file. certspec augment --list shows names and
+options. Names joined by "+" are applied one after the other, with options in brackets.`,
 		Example: `  certspec augment --name fouriermix --seed 1 --in in.npy --out out.npy
   certspec augment --name augmix --option severity=5 --seed 1 --uint8 --in in.npy --out out.npy
   certspec augment --name 'fouriermix(real_mode=abs)+crop+flip' --seed 1 --view 2 --in in.npy --out out.npy`,

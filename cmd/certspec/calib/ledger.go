@@ -217,12 +217,13 @@ func certifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certify --ledger FILE [flags]",
 		Short: "Certify intervals that hold the confidences of a ledger's images within a radius",
-		Long: `Certify the confidences of the smoothed classifier from a ledger that was made with certspec certify
---keep-scores: for every image that is certified at a radius, right or wrong, an interval in which its
-confidence stays within that radius. One certification serves all radii and both certificates. With
---out, a CSV file of the intervals, which the other verbs read with --in. With --claim joint, the
-largest calibration error inside the intervals, too, as it holds for all images at once, on average, and
-for the population.`,
+		Long: `Certify how far the confidences of the smoothed classifier can move within a radius.
+
+The ledger is one of certspec certify --keep-scores. Every image that is certified at a radius, right or wrong, gets
+an interval in which its confidence stays within that radius. One certification serves all radii and both
+certificates. --out writes the intervals as CSV, which the other verbs read with --in. With --claim joint, the
+largest calibration error inside the intervals is printed, too: for all images at once, on average, and for the
+population.`,
 		Example: "  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25\n  certspec calib certify " +
 			"--ledger out/fmnist.ledger --radii 0,0.1,0.25 --claim joint\n  certspec calib certify --ledger " +
 			"out/fmnist.ledger --radii 0.25 -o intervals.csv",

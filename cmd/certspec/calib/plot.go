@@ -30,8 +30,7 @@ const (
 const leastCertified = 20
 
 // usualRadii are those of curves.
-var usualRadii = []float64{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2,
-	2.5, 3}
+const usualRadii = "0,0.05,0.1,0.15,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1,1.2,1.4,1.6,1.8,2,2.5,3"
 
 // plotted is a point of a figure.
 type plotted struct {
@@ -55,11 +54,7 @@ func (o *tableOptions) draw(cmd *cobra.Command, files []string, b *calib.Bins) e
 		o.trials = 24
 	}
 	if !cmd.Flags().Changed("radii") {
-		var words []string
-		for _, r := range usualRadii {
-			words = append(words, cli.Number(r))
-		}
-		if err := cmd.Flags().Set("radii", strings.Join(words, ",")); err != nil {
+		if err := cmd.Flags().Set("radii", usualRadii); err != nil {
 			return err
 		}
 	}

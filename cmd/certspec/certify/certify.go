@@ -59,14 +59,15 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "certify {MODEL | --exec COMMAND} --data NAME --sigma S --out LEDGER [flags]",
 		Short: "Certify images by randomized smoothing",
-		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
-often to noise samples of it, and an ℓ2 radius within which that class cannot change, which is
-false with a probability of at most alpha. Radii are in units of the full range of a value.
+		Long: `Certify images by randomized smoothing.
+
+Each image gets the class that the model gives most often to noise samples of it, and an ℓ2 radius within which that
+class cannot change. Such a certificate is false with probability at most alpha. Radii are in units of the full range
+of a value.
 
 With --keep-scores, the scores of the class are kept as well, from the same noise samples. certspec calib
 certifies confidences from them, at any radius. With --keep-scores=top, the largest score of each noise
 sample is kept instead: certspec ood smooth bounds from it how sure the smoothed network can become.
-
 With --rule anytime, the ledger is closed whenever the run stops, by Ctrl-C too; a larger --budget goes on.
 certspec sweep certifies under many corruptions.`,
 		Example: "  certspec certify models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +

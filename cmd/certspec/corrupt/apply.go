@@ -39,9 +39,10 @@ func applyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply --name NAME --severity S --in FILE --out FILE [flags]",
 		Short: "Corrupt the images of a NumPy file",
-		Long: `Corrupt the uint8 images of a NumPy file, N×H×W×C with 1 or 3 channels or N×H×W, and write them to
-another one of the same shape. The index of an image is its place in the file, after --first. With
---set, the base set's name, the bytes are those of certspec corrupt make.`,
+		Long: `Corrupt the images of a NumPy file, and write them to another one of the same shape.
+
+Images are uint8, N×H×W×C with 1 or 3 channels, or N×H×W. The index of an image is its place in the file, after
+--first. With --set, the base set's name, the bytes are those of certspec corrupt make.`,
 		Example: "  certspec corrupt apply --name fog --severity 3 --seed 1 --in in.npy --out out.npy\n" +
 			"  certspec corrupt apply --name fourier --fc 3 --alpha 0.5 --eps 8 --in in.npy --out out.npy",
 		Args: cli.NoArgs,

@@ -26,10 +26,11 @@ func makeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "make --data NAME --out FOLDER {--family WORDS | --name NAMES} [flags]",
 		Short: "Write a set of corrupted images in the layout of CIFAR-C",
-		Long: `Write a set of corrupted images: a NumPy file per corruption with five severities one after the other
-(of CIFAR-F one per ring and decay, with three norms), labels.npy, and manifest.json with the settings
-and the SHA-256 of each file. A file stands under its name only when it is complete; the same command
-adds files to a folder that was made with the same data and seed.`,
+		Long: `Write a set of corrupted images in the layout of CIFAR-C.
+
+Each corruption gets a NumPy file with five severities one after the other. CIFAR-F has one for each ring and decay,
+with three norms. labels.npy and manifest.json, with the settings and the SHA-256 of each file, lie beside them. The
+same command adds files to a folder of the same data and seed.`,
 		Example: "  certspec corrupt make --data cifar10/test --family C --seed 1 --out CIFAR-10-C-gen\n" +
 			"  certspec corrupt make --data cifar10/test --family F --fc 1,5,9 --alpha 0.5 --seed 1 --out CIFAR-10-F\n" +
 			"  certspec certify --data " +

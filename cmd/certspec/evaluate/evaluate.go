@@ -43,12 +43,12 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "evaluate {MODEL | --exec COMMAND} --data NAME [flags]",
 		Short: "Measure the plain accuracy of a model on images and their corruptions",
-		Long: `The accuracy of a model, not smoothed, on a set of labelled images and, with --corrupt, under
-corruptions: the mean over severities, written as right answers of images. --model may be a folder of
-models. --out is a table with a line for each model, which "certspec lines fit --in" reads: several
-models with the same --out share it. --predictions keeps the class of every image,
-FOLDER/clean/MODEL.npy and FOLDER/fog/3/MODEL.npy with a card and labels.npy, for "certspec lines
-agree".`,
+		Long: `Measure the accuracy of a model, without smoothing, on labelled images and, with --corrupt, under corruptions.
+
+Under a corruption it is the mean over severities. --model may be a folder of models. --out is a table with a line
+for each model, which "certspec lines fit --in" reads; several models with the same --out share it. --predictions
+keeps the class of every image for "certspec lines agree": FOLDER/clean/MODEL.npy and FOLDER/fog/3/MODEL.npy, with a
+card and labels.npy.`,
 		Example: "  certspec evaluate m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ " +
 			"--out acc.csv\n" +
 			"  certspec evaluate notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count " +

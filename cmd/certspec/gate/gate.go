@@ -33,10 +33,11 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate OLD NEW --data NAME --sigma S --radius R",
 		Short: "Test whether a changed model lost certified accuracy",
-		Long: `Test whether NEW has a certified accuracy at a radius that is lower than that of OLD by more than --drop.
-Both models answer the same noise samples, image by image in a random order, until the verdict is known.
-Exit code: 0 pass, 1 fail, 3 undecided after --images. --out keeps the outcomes; the same command goes on.
-The change that is tested is that of the certified counts of two full runs with these samples.`,
+		Long: `Test whether the certified accuracy of NEW at a radius is lower than that of OLD by more than --drop.
+
+Both models answer the same noise samples, image by image in a random order, until the verdict is known. What is
+tested is the loss that two full runs with these samples would show. Exit codes: 0 pass, 1 fail, 3 undecided after
+--images. --out keeps the outcomes; the same command goes on.`,
 		Example: "  certspec gate old.onnx new.onnx --data fashionmnist/test --sigma 0.25 --radius 0.25 --drop 0.01",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {

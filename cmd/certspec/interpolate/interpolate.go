@@ -37,14 +37,14 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interpolate FROM TO --alpha 0:1:0.1 --out FOLDER",
 		Short: "Write the networks between two others, weight by weight",
-		Long: `Write networks whose every weight is (1 − α)·FROM + α·TO, as between a model and what it became by
-fine-tuning, into a folder, as alpha-0.1 and so on. FROM and TO are two model files of certspec, two
-safetensors files, or two ONNX files of one graph, whose values are replaced in place. Names and shapes
-must agree. α = 0 and α = 1 are the files themselves, byte for byte.
+		Long: `Write networks whose every weight is (1 − α)·FROM + α·TO, as between a model and its fine-tuned form.
 
-The running averages of batch normalisation lie between those of the two, too, and may then be off;
---adapt takes new ones from images (without labels), for model files. In ONNX files normalisation is
-often folded into the weights, which are then what is interpolated.`,
+FROM and TO are two model files of certspec, two safetensors files, or two ONNX files of one graph. Names and shapes
+must agree. The folder gets alpha-0.1 and so on; α = 0 and α = 1 are the files themselves, byte for byte.
+
+The running averages of batch normalisation lie between those of the two, and may be off: --adapt takes new ones from
+images (without labels), for model files. In ONNX files normalisation is often folded into the weights, which are
+then what is interpolated.`,
 		Example: "  certspec interpolate models/dense models/fine-tuned --alpha 0:1:0.1 --out mix/\n" +
 			"  certspec interpolate a.onnx b.onnx --alpha 0,0.5,1 --out mix/\n" +
 			"  certspec interpolate models/a models/b --alpha 0.5 --adapt cifar10/train --out mix/",

@@ -47,7 +47,6 @@ lacks are empty.
 
 The format canonical is a ledger again: what of an interrupted run stays whatever happens next. Provisional
 lines and a torn tail are dropped; where all images are decided, claims and digest follow from the counts.
-A closed ledger is its own canonical form.
 
 The format verona has the columns of VERONA's result_df.csv, with ℓ2 radii as epsilon_value. The format
 eval-results is a YAML file for the folder .eval_results of a model on the Hub.`,

@@ -39,10 +39,11 @@ func metricsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "metrics FILE… | FOLDER",
 		Short: "Print average certified radius and certified accuracies, a row per file",
-		Long: `Average certified radius and certified accuracies of ledgers and of published logs: tab-separated
-text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and nused.
-It warns of lines that are no rows, of missing rows, of logs that look truncated and, with --n,
---alpha and --sigma, of radii in published logs above what so many noise samples can prove.
+		Long: `Print average certified radius and certified accuracies of ledgers and of published logs.
+
+Logs are tab-separated text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and
+nused. It warns of lines that are no rows, of missing rows and of logs that look truncated. With --n, --alpha and
+--sigma it also warns of radii in published logs that so many noise samples cannot prove.
 
 With --cap, radii are cut to the largest that fewer noise samples could certify, for a fair comparison.
 With --json, one object per file and line. CSV has all digits.

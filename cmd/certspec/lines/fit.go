@@ -29,10 +29,11 @@ func fitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} --x FIELD --y FIELD",
 		Short: "Fit the line of accuracy under shift, with intervals and effective robustness",
-		Long: `Fit the line of one accuracy on another, in probit units, for each group of models, through the
-baseline's models; print slope, intercept and R² with intervals, and with --json how far each model
-stands above its line. Where --out ends in .svg, .png or .pdf, draw models and lines instead, on probit
-axes with exact 95 % intervals, a line opaque by its R².
+		Long: `Fit the line of one accuracy on another, in probit units, for each group of models.
+
+It prints slope, intercept and R² with intervals, of the line through the baseline's models. --json also says how far
+each model stands above its line. Where --out ends in .svg, .png or .pdf, it draws models and lines instead, on
+probit axes with exact 95 % intervals, a line opaque by its R².
 
 Certified accuracies come from published logs (--logs: clean/MODEL.tsv and
 corrupted/MODEL/severity_S/CORRUPTION.tsv), folders of experiments, or folders of ledgers, one of each
@@ -42,7 +43,6 @@ Intervals pair the axes by image, and draw models with all their radii. --by mod
 line of its own, through its radii.
 
 --influence prints each model instead, with its place above the line, its leverage and Cook's distance.
-
 --leave-one-out, with certificates, predicts the certified accuracy of each model under each corruption from
 that on clean images and the line through the other models. It counts how often the prediction is met within
 a tolerance, and compares with two predictions without a line: the same as on clean images, and less by the

@@ -27,11 +27,12 @@ func tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table --in FILE {--table 1 | --figure 2 --out FILE}",
 		Short: "Print a table of Models out of line, or draw a figure: what predicts accuracy under shift",
-		Long: `The tables and figures of Fridovich-Keil et al. 2022. For each shift and group of models, tables have slope and
-R² of accuracy under the shift on eight predictors, the unweighted mean over architectures. Table 1 groups by pruning,
-2 by augmentation, 3 (printed as 4) ImageNet models. Figures 2 and 3 draw accuracy under shift by pruning and
-by augmentation, 8 and 9 the same for the corruptions of the appendix, 10 and 11 against the number that
-predicts best.`,
+		Long: `Print a table or draw a figure of Fridovich-Keil et al. 2022.
+
+Tables have slope and R² of accuracy under each shift on eight predictors, for each group of models, as the
+unweighted mean over architectures. Table 1 groups by pruning, 2 by augmentation, 3 (printed as 4) ImageNet models.
+Figures 2 and 3 draw accuracy under shift by pruning and by augmentation, 8 and 9 the same for the corruptions of the
+appendix, 10 and 11 against the number that predicts best.`,
 		Example: "  certspec lines table --in $CERTSPEC_DATA/robustnets/metric_and_OOD_var_dict.json --table 1 " +
 			"--out table1.tex\n  certspec lines table --in records.jsonl --figure 2 --out figure2.svg",
 		Args: cli.NoArgs,

@@ -34,13 +34,12 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge PART… --out PATH",
 		Short: "Join the parts of a run into the whole, byte for byte",
-		Long: `Join the parts that --shard made, by images or by blocks, into what one process would have written,
-byte for byte: ledgers, files of certspec ood, or folders of certspec experiment run.
+		Long: `Join the parts that --shard made into what one process would have written, byte for byte.
 
-What several parts have must be equal. Parts of other settings, another model or other data are refused, and
-missing or unfinished ones are named. The claims of ledgers are derived again from the counts. A file is
-written in one step; a file with another content stays. A folder of an experiment that is joined into itself
-gets digests of its results, where it was made before there were any.`,
+Parts are ledgers, by images or by blocks, files of certspec ood, or folders of certspec experiment run. What several
+parts have must be equal. Parts of other settings, another model or other data are refused, and missing or unfinished
+ones are named. The claims of ledgers are derived again from the counts. A file with another content stays. A folder
+of an experiment that is joined into itself gets digests of its results, where it has none.`,
 		Example: "  certspec merge out/shard-*.ledger -o out/whole.ledger\n" +
 			"  certspec merge out/part0 out/part1 -o out/table2",
 		Args: func(cmd *cobra.Command, parts []string) error {

@@ -23,8 +23,9 @@ func attack() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attack MODEL --data NAME --eps E --out FILE",
 		Short: "Search for the most confident point in a ball around each image",
-		Long: `Look, around each image of a set, for the point of the ball |z − x| ≤ eps where a network is most sure:
-a lower bound on the worst case, where certspec ood bound gives an upper one. The attacks are
+		Long: `Search for the most confident point in the ball |z − x| ≤ eps around each image of a set.
+
+It is a lower bound on the worst case, where certspec ood bound gives an upper one. The attacks are
 
   apgd        Auto-PGD, from noise around the image (Croce and Hein 2020)
   contrast    monotone PGD from the corner with the most contrast

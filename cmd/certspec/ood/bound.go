@@ -35,11 +35,11 @@ func bound() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bound MODEL --data NAME --eps E --out FILE",
 		Short: "Bound the confidence over a ball around each image",
-		Long: `Bound, for each image of a set, how large the confidence of a network (its largest softmax probability)
-can be at any point of the ball |z − x| ≤ eps, and how small. Bounds are by CROWN, taken together with
-interval bounds pair of classes by pair (--method ibp: intervals alone, as the papers on such training
-have them), rounded outwards: they hold in exact arithmetic and in float32. With --eps 0 the file holds
-the confidences themselves, for a network's own images.
+		Long: `Bound the confidence of a network over the ball |z − x| ≤ eps around each image.
+
+The confidence is the largest softmax probability. Bounds above and below are by CROWN and by intervals, the better
+of both for each pair of classes; --method ibp takes intervals alone. They are rounded outwards: they hold in exact
+arithmetic and in float32. With --eps 0 the file holds the confidences themselves, for a network's own images.
 
 Images that the network was trained on are refused.
 

@@ -60,8 +60,7 @@ below 0.003.
 
 With --bounds it checks the layers instead, before certspec ood bound: whether every operator can be bounded
 (the first that cannot is named with its place in the file), what a bound costs, and whether bounds of growing
-radius say anything, at eight images of --data or in uniform noise. A network that was not trained for it
-mostly has bounds of 1 at any radius that matters.`,
+radius say anything, at eight images of --data or in uniform noise.`,
 		Example: "  certspec preflight models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma " +
 			"0.25 --budget 8h\n" +
 			"  certspec preflight net.onnx --data mnist/test --bounds",

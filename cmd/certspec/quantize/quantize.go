@@ -44,10 +44,7 @@ quantised network, and its identity in the ledger says so.
 With --exact every step is integer arithmetic, in certspec's own file (.intnet): one function, with equal
 answers on every machine, and the fastest one here. Each layer needs a form in integers: Conv, Gemm, batch
 normalisation behind them, ReLU, Add, Concat and pools; others are refused by name. Ranges are those with the
-least mean squared error. A run that was stopped goes on where it was.
-
-On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, which can saturate: answers
-differ there from those elsewhere.`,
+least mean squared error. A run that was stopped goes on where it was.`,
 		Example: "  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 " +
 			"--out q.onnx\n" +
 			"  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 " +

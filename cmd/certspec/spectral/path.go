@@ -49,15 +49,16 @@ func pathCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "path {MODEL | --exec COMMAND} --data NAME [flags]",
 		Short: "Measure a model along paths between images: high frequency fraction, consistent distance",
-		Long: `What a model does on the way from one image to another (Fridovich-Keil et al. 2022): the mean high
-frequency fraction (HFF) of its class probabilities and, where all paths are equally long, the mean
-consistent distance (CD) of its class, with 95 % intervals mean ± 1.96 s/√paths. On a path, the
-amplitudes of low frequencies go straight from those of one image to those of the other (amplitude), or
-the phases (phase), in 100 points; or the image goes there straight in steps of length 1 (pixel), within
-classes and between them. Pairs are those of the released code: of CIFAR-10, 5,000 pairs of all 10,000
-test images, and 200 pairs of each class and of each two classes. Path images are not clipped.
---normalization cifar10 makes paths in the space in which the published numbers were found; the model
-gets images in [0, 1] in any case.`,
+		Long: `Measure a model on the way from one image to another (Fridovich-Keil et al. 2022).
+
+It prints the mean high frequency fraction (HFF) of the class probabilities and, where all paths are equally long,
+the mean consistent distance (CD) of the class, with 95 % intervals, mean ± 1.96 s/√paths. On a path of 100 points
+the amplitudes of low frequencies go straight from those of one image to those of the other (amplitude), or the
+phases do (phase). Or the image goes there straight in steps of length 1 (pixel), within classes and between them.
+
+Pairs are those of the released code: of CIFAR-10, 5,000 pairs of all 10,000 test images, and 200 pairs of each class
+and of each two classes. Path images are not clipped. --normalization cifar10 makes paths in the space in which the
+published numbers were found; the model gets images in [0, 1] in any case.`,
 		Example: "  certspec spectral path notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
 			"--normalization cifar10 --pairs 500\n" +
 			"  certspec spectral path --kind pixel --model resnet18.onnx --data cifar10/test --json",

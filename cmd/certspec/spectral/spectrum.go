@@ -38,10 +38,11 @@ func spectrumCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spectrum (--in FILE | --data SET) [flags]",
 		Short: "Compute the mean amplitude spectrum, or radial profile, of images or of differences",
-		Long: `Mean of |F(x)| over images and channels, F being the unnormalised transform of images in [0, 1]; with
---minus, of |F(x − y)|: what a corruption changes. Prints the centroid and the slopes of amplitude and
-power against frequency, both logarithmic, from one period per image to one less than half the shorter
-side; --out writes the spectrum as a matrix, zero frequency in the middle.
+		Long: `Compute the mean amplitude spectrum |F(x)| of images, or with --minus |F(x − y)|: what a corruption changes.
+
+The mean is over images and channels, F the unnormalised transform of images in [0, 1]. It prints the centroid and
+the slopes of amplitude and power against frequency, both logarithmic, from one period per image to one less than
+half the shorter side. --out writes the spectrum as a matrix, zero frequency in the middle.
 
 With --profile, print and write the radial profile instead: the mean of |F(x)| and of |F(x)|² over images,
 channels and the frequencies whose azimuthal frequency √(u² + v²) rounds to the same number. Where the sides of

@@ -25,7 +25,7 @@ func (f *Flags) NoiseFlag(p *noise.Law) {
 // RuleFlag adds --rule.
 func (f *Flags) RuleFlag(p *rs.Rule, rules ...rs.Rule) {
 	Choice(f, p, "rule", rs.Staged,
-		"when an image has enough samples: staged (stops early), fixed, iss (a pilot of n0 samples says how many), "+
+		"how many noise samples an image gets: staged (stops early), fixed, iss (a pilot of n0 samples says how many), "+
 			"betting (until --radii are decided), anytime (where they raise radii most, until --budget); certspec "+
 			"plan compares them", rules...)
 }
