@@ -12,8 +12,8 @@ const plain = "plain"
 // Kernels are those of this processor, the fastest first. All give the same logits.
 func Kernels() []string { return append(slices.Clone(vectorKernels), plain) }
 
-// nearWeights is how many weights stay in a second-level cache beside what a layer reads and writes.
-const nearWeights = 512 << 10
+// nearWeights is how many weights stay in a first-level cache beside what a layer reads and writes.
+const nearWeights = 64 << 10
 
 // Program runs a network by one kernel. It is safe for concurrent use.
 type Program struct {

@@ -130,7 +130,7 @@ func aligned(n int) []byte {
 	return b[off : off+n : off+n]
 }
 
-// newVectorProgram packs a network for a kernel, where so many weights stay in a second-level cache.
+// newVectorProgram packs a network for a kernel, where so many weights stay near.
 func newVectorProgram(n *Network, kernel string, near int) *vectorProgram {
 	p := &vectorProgram{net: n, vnni: kernel == "vnni", tail: len(n.Layers)}
 	for p.tail > 0 {

@@ -57,7 +57,7 @@ size_t scratch_size(const geometry *g) {
 	const size_t pairs = (size_t)l.rows * l.columns * 8 * ((g->channels + 15) / 16);
 	size = (size > pairs ? size : pairs) + (size_t)(l.columns + 4) * 16; // with a row in float32
 	if (g->kind == by_kernel) size += (size_t)g->out_height * (g->out_width + 1) * ((g->features + 15) / 16 * 16);
-	const size_t c = g->channels, f = g->features, winograd = 16 * (winograd_strip * (c + f) + 32 + c * f);
+	const size_t c = g->channels, f = g->features, winograd = 16 * (winograd_strip * (c + f) + c + 32 + c * f) + g->width * c;
 	return (size > winograd ? size : winograd) + 64;
 }
 
