@@ -70,7 +70,8 @@ func (j *judge) above(claim, model, metric, other, otherMetric string) {
 		d = nb.Must(a.Minus(nb.Context(), b, resample.Options{}))
 	}
 	var gap *float64
-	if a, ok := printed()[model][metric]; ok {
+	paper, _, _ := strings.Cut(model, ",") // without what the form is
+	if a, ok := printed()[paper][metric]; ok {
 		if b, ok := printed()[other][otherMetric]; ok {
 			difference := a - b
 			gap = &difference
@@ -136,6 +137,11 @@ func orderings(found []*results.Filled) *Findings {
 	for _, metric := range []string{"mACR C", "mACR C-bar"} {
 		for _, m := range models[:6] {
 			j.above("FourierMix+HCR above "+m+on[metric], "FourierMix+HCR", metric, m, metric)
+		}
+		for _, m := range []string{"FourierMix+HCR, as in its code", "FourierMix+HCR, as in its code, λ = 20"} {
+			if j.at(m, metric) != nil {
+				j.above(m+", above Gaussian+JSD"+on[metric], m, metric, "Gaussian+JSD", metric)
+			}
 		}
 	}
 	for _, m := range []string{"AutoAugment", "AugMix", "FourierMix"} {

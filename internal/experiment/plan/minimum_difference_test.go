@@ -147,6 +147,17 @@ func TestSeeByTheCommittedPilot(t *testing.T) {
 	if !found || plan.Against != "Gaussian+JSD" || !(plan.Cap > plan.Pilot) || !strings.Contains(plan.Shown().String(), "FourierMix+HCR") {
 		t.Errorf("%+v", plan)
 	}
+	// Rows that name their own starts are planned with those.
+	starts := Options{Table: "A/scratch-starts", Tier: "scratch"}
+	plan, err = Power(t.Context(), withDrawn(starts), "../../../notebooks/results/experiments/A-scratch", "Gaussian+JSD")
+	if err != nil || len(plan.Gaps) == 0 {
+		t.Fatalf("%d gaps, %v", len(plan.Gaps), err)
+	}
+	for _, g := range plan.Gaps {
+		if g.Seeds != 4 || g.Cells > 5 || g.Images != 300 {
+			t.Errorf("four starts: %+v", g)
+		}
+	}
 	if _, err := Power(t.Context(), withDrawn(o), pilot, "Gaussian+JSX"); err == nil || !strings.Contains(err.Error(), `no row "Gaussian+JSX"`) {
 		t.Errorf("an unknown row: %v", err)
 	}

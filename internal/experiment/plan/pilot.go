@@ -37,7 +37,7 @@ func (p *pilotReader) rows(wanted []string) (rows []plannedRow, err error) {
 		if row.Recipe == "" || len(wanted) > 0 && !slices.Contains(wanted, row.Recipe) {
 			continue
 		}
-		r, err := p.setup.Library.Recipe(row.Recipe)
+		r, err := p.setup.Recipe(row)
 		if err != nil {
 			return nil, err
 		}

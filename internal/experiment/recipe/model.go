@@ -329,6 +329,15 @@ func (m Model) Adaptation() adapt.Options {
 	}
 }
 
+// Recipe is that of a row, with the row's seeds where it has its own.
+func (s *Setup) Recipe(row Row) (Recipe, error) {
+	r, err := s.Library.Recipe(row.Recipe)
+	if len(row.Seeds) > 0 {
+		r.Seeds = row.Seeds
+	}
+	return r, err
+}
+
 // Seeds are those of a recipe that the tier takes.
 func (s *Setup) Seeds(r Recipe) []uint64 {
 	if s.Tier.Seeds > 0 {

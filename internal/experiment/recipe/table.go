@@ -143,7 +143,7 @@ type Line struct {
 
 // Lines makes the lines of a row of a recipe with their models.
 func (s *Setup) Lines(row Row) (lines []Line, models []Model, err error) {
-	r, err := s.Library.Recipe(row.Recipe)
+	r, err := s.Recipe(row)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,9 +154,6 @@ func (s *Setup) Lines(row Row) (lines []Line, models []Model, err error) {
 			point = 0
 		}
 		var line Line
-		if len(row.Seeds) > 0 {
-			r.Seeds = row.Seeds
-		}
 		for _, seed := range s.Seeds(r) {
 			m, err := s.Model(row.Recipe, point, seed)
 			if err != nil {
