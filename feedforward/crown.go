@@ -58,7 +58,11 @@ func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arith
 		if b.tuned = method != FullCROWN && n.tunable() && r.lines[0] == nil; !b.tuned {
 			b.method = FullCROWN
 		}
-		return b, n.tighten(ctx, b.tight, b.tuned, a)
+		steps := 0
+		if b.tuned {
+			steps = tuneSteps
+		}
+		return b, n.tighten(ctx, b.tight, 1, tuning{steps, tuneRate, false, new(int)}, a)
 	}
 	return nil, &InputError{fmt.Sprintf("method %q, want %q, %q, %q, %q or %q", method, IBP, CROWN, FullCROWN, AlphaCROWN,
 		Split)}
@@ -74,17 +78,10 @@ func (b *bounder) only(outputs []int) (*bounder, []int) {
 	if !ok || len(outputs) == d.out {
 		return b, upTo(0, n.Outputs())
 	}
-	w, bias := make([]float64, 0, len(outputs)*d.in), []float64(nil)
-	for _, o := range outputs {
-		w = append(w, d.w[o*d.in:(o+1)*d.in]...)
-		if d.b != nil {
-			bias = append(bias, d.b[o])
-		}
-	}
 	part := &Network{nodes: slices.Clone(n.nodes), output: at}
 	part.once.Do(func() { part.added, part.lossless = n.addedTerms() })
 	part.nodes[at].shape = Shape{len(outputs)}
-	part.nodes[at].layer = affine{newDense(d.in, len(outputs), w, bias)}
+	part.nodes[at].layer = affine{d.part(outputs, upTo(0, d.in))}
 	of := *b
 	of.n, of.region = part, b.region.only(at, outputs)
 	if b.tight != nil {
@@ -95,9 +92,9 @@ func (b *bounder) only(outputs []int) (*bounder, []int) {
 
 // only is a region of whose node some values are left.
 func (r *region) only(at int, values []int) *region {
-	c := &region{slices.Clone(r.boxes), slices.Clone(r.lines), r.reach, slices.Clone(r.slacks), slices.Clone(r.live)}
+	c := &region{slices.Clone(r.boxes), slices.Clone(r.lines), r.reach, slices.Clone(r.slacks), r.fixed}
 	c.boxes[at] = Box{pick(r.boxes[at].Lower, values), pick(r.boxes[at].Upper, values)}
-	c.lines[at], c.live[at] = nil, nil
+	c.lines[at] = nil
 	if r.slacks[at] != nil {
 		c.slacks[at] = pick(r.slacks[at], values)
 	}
@@ -137,21 +134,16 @@ func (b *bounder) block(ctx context.Context, rows, offsets []float64) ([]float64
 	if !b.tuned {
 		return best, nil
 	}
-	found, err := b.n.tune(ctx, b.tight, b.n.output, rows, offsets, nil, tuneSteps, tuneRate, b.method == Split, b.a)
+	live, spent := b.live(), 0
+	found, err := live.n.tune(ctx, live.tight, b.n.output, rows, offsets, nil,
+		tuning{tuneSteps, tuneRate, b.method == Split, &spent}, b.a)
 	if err != nil {
 		return nil, err
 	}
-	lower(best, found)
-	outputs, budget := b.n.Outputs(), splitBudget
-	for k, v := range best {
-		if b.method != Split || !(v >= 0) {
-			continue
-		}
-		if best[k], err = b.split(ctx, rows[k*outputs:(k+1)*outputs], offsets[k], v, &budget); err != nil {
-			return nil, err
-		}
+	if lower(best, found); b.method != Split || slices.Max(best) < 0 {
+		return best, nil
 	}
-	return best, nil
+	return best, (&search{bounder: live}).prove(ctx, rows, offsets, best)
 }
 
 func lower(bounds, others []float64) {
@@ -168,7 +160,7 @@ func (n *Network) blocks(rows int, f func(from, to int) error) error {
 	for _, nd := range n.nodes {
 		widest = max(widest, nd.shape.Size())
 	}
-	step := max(1, min(blockValues/widest, mostRows, blockProducts/n.products()))
+	step := max(1, min(blockValues/widest, mostRows, blockProducts/n.products(n.output)))
 	for from := 0; from < rows; from += step {
 		if err := f(from, min(from+step, rows)); err != nil {
 			return err
@@ -185,7 +177,7 @@ const (
 )
 
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
-func (n *Network) tighten(ctx context.Context, r *region, tuned bool, a Arithmetic) error {
+func (n *Network) tighten(ctx context.Context, r *region, from int, how tuning, a Arithmetic) error {
 	boxes := r.boxes
 	entered := map[int]bool{}
 	for _, nd := range n.nodes {
@@ -193,8 +185,8 @@ func (n *Network) tighten(ctx context.Context, r *region, tuned bool, a Arithmet
 			entered[nd.in[0]] = true
 		}
 	}
-	for i, nd := range n.nodes[1:] {
-		at := i + 1
+	for i, nd := range n.nodes[from:] {
+		at := from + i
 		boxes[at].intersect(n.enclose(ctx, r, at, false, a))
 		if err := ctx.Err(); err != nil {
 			return err
@@ -202,12 +194,7 @@ func (n *Network) tighten(ctx context.Context, r *region, tuned bool, a Arithmet
 		if !entered[at] {
 			continue
 		}
-		var open []int // values whose sign is open; the others are affine already
-		for j, lo := range boxes[at].Lower {
-			if lo < 0 && boxes[at].Upper[j] > 0 {
-				open = append(open, j)
-			}
-		}
+		open := boxes[at].open() // the others are affine already
 		size := nd.shape.Size()
 		bounds := make([]float64, 2*len(open)) // of all, before the first is replaced
 		err := n.blocks(len(bounds), func(from, to int) error {
@@ -216,8 +203,8 @@ func (n *Network) tighten(ctx context.Context, r *region, tuned bool, a Arithmet
 				rows[(k-from)*size+open[k/2]] = float64(1 - 2*(k%2))
 			}
 			walk := func() ([]float64, error) {
-				if zeros := make([]float64, to-from); tuned {
-					return n.tune(ctx, r, at, rows, zeros, nil, tuneSteps, tuneRate, false, a)
+				if zeros := make([]float64, to-from); how.steps > 0 {
+					return n.tune(ctx, r, at, rows, zeros, nil, how, a)
 				}
 				return n.crown(ctx, r, at, rows, make([]float64, to-from), adaptive, a)
 			}

@@ -7,13 +7,27 @@ import (
 
 // dense is y = Wx + b with W as a matrix, outputs × inputs.
 type dense struct {
-	in, out    int
-	w, wAbs, b []float64
-	single     tiled[float32]
+	in, out     int
+	w, wAbs, b  []float64
+	single      tiled[float32]
+	singleAhead tiled[float32]
+	fan         int // inputs of which some were left out, which are zero
 }
 
 func newDense(in, out int, w, b []float64) *dense {
-	return &dense{in: in, out: out, w: w, wAbs: absolute(w), b: b}
+	return &dense{in: in, out: out, w: w, wAbs: absolute(w), b: b, fan: in}
+}
+
+// part is the layer of some outputs and inputs; the others are zero.
+func (d *dense) part(outputs, inputs []int) *dense {
+	p := newDense(len(inputs), len(outputs), nil, nil)
+	for _, o := range outputs {
+		p.w = append(p.w, pick(d.w[o*d.in:(o+1)*d.in], inputs)...)
+	}
+	if p.fan, p.wAbs = d.fan, absolute(p.w); d.b != nil {
+		p.b = pick(d.b, outputs)
+	}
+	return p
 }
 
 func absolute(w []float64) []float64 {
@@ -66,7 +80,7 @@ func (d *dense) transpose(ctx context.Context, rows int, g, gin []float64) {
 	product(rows, d.in, d.out, g, false, d.w, gin)
 }
 
-func (d *dense) bias() bias           { return bias{b: d.b, times: 1, terms: d.in} }
-func (d *dense) terms() int           { return d.in }
+func (d *dense) bias() bias           { return bias{b: d.b, times: 1, terms: d.fan} }
+func (d *dense) terms() int           { return d.fan }
 func (d *dense) folding() folding     { return folding{largest(d.w), largest(d.b), 1} }
 func (d *dense) sizes() (in, out int) { return d.in, d.out }

@@ -98,18 +98,16 @@ type region struct {
 	reach []reach
 	// slacks are those of affine layers that were asked for
 	slacks [][]float64
-	live   []*live // dense layers without ReLUs that are zero
+	fixed  []fixed // ReLUs whose inputs have a sign in all of it
 }
 
 func newRegion(nodes int) *region {
-	return &region{make([]Box, nodes), make([]*line, nodes), make([]reach, nodes), make([][]float64, nodes),
-		make([]*live, nodes)}
+	return &region{make([]Box, nodes), make([]*line, nodes), make([]reach, nodes), make([][]float64, nodes), nil}
 }
 
 // clone is a region whose boxes may be changed.
 func (r *region) clone() *region {
-	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach), slices.Clone(r.slacks),
-		make([]*live, len(r.boxes))}
+	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach), slices.Clone(r.slacks), slices.Clip(r.fixed)}
 	for i, b := range r.boxes {
 		c.boxes[i] = Box{slices.Clone(b.Lower), slices.Clone(b.Upper)}
 	}

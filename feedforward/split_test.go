@@ -45,6 +45,21 @@ func TestSplitsProveWhatIsSo(t *testing.T) {
 			}
 		}
 		below := map[Method]float64{}
+		for _, margin := range []float64{0.3, -1e-4} { // with bounds of their own for each part, and no look before
+			b, err := n.bounder(t.Context(), box, Split, Rigorous)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &search{bounder: b.live(), rows: []float64{1}, offsets: []float64{-largest - margin}, most: splitBudget / 8}
+			switch below := s.run(t.Context()); {
+			case s.err != nil:
+				t.Fatal(s.err)
+			case below && margin < 0:
+				t.Errorf("parts: the output is below %v, which it exceeds", largest+margin)
+			case below:
+				proven["parts"]++
+			}
+		}
 		for _, m := range []Method{FullCROWN, AlphaCROWN, Split} {
 			for _, margin := range []float64{0.3, -1e-4} {
 				u, err := n.LinearBounds(t.Context(), box, []float64{1}, []float64{-largest - margin}, m, Rigorous)
@@ -66,7 +81,7 @@ func TestSplitsProveWhatIsSo(t *testing.T) {
 		}
 	}
 	t.Log(proven)
-	if !(proven[FullCROWN] < proven[AlphaCROWN] && proven[AlphaCROWN] < proven[Split]) || proven[Split] < networks*8/10 {
+	if !(proven[FullCROWN] < proven[AlphaCROWN] && proven[AlphaCROWN] < proven[Split]) || min(proven[Split], proven["parts"]) < networks*8/10 {
 		t.Errorf("of %d outputs that are below, %v are proven", networks, proven)
 	}
 }
@@ -92,13 +107,12 @@ func TestAnySlopesAndSplitsHold(t *testing.T) {
 				for k := range width {
 					slopes.alpha[i][j][k] = rng.Float32()
 					if rng.IntN(4) == 0 {
-						slopes.sign[i][j][k] = float32(1 - 2*rng.IntN(2))
-						slopes.beta[i][j][k] = 3 * rng.Float32()
+						slopes.fixed = append(slopes.fixed, fixed{i, j, k, float32(1 - 2*rng.IntN(2)), 3 * rng.Float32()})
 					}
 				}
 			}
 		}
-		u, err := n.tune(t.Context(), r, n.output, rows, offsets, slopes, 1, 0, false, Rigorous)
+		u, err := n.tune(t.Context(), r, n.output, rows, offsets, slopes, tuning{1, 0, false, new(int)}, Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,11 +120,9 @@ func TestAnySlopesAndSplitsHold(t *testing.T) {
 			values := n.values([]float64{0.1 + 0.8*rng.Float64(), 0.1 + 0.8*rng.Float64()})
 		lanes:
 			for k := range width {
-				for i, open := range slopes.open {
-					for _, j := range open {
-						if float64(slopes.sign[i][j][k])*values[n.nodes[i].in[0]][j] < 0 {
-							continue lanes
-						}
+				for _, f := range slopes.fixed {
+					if f.row == k && float64(f.sign)*values[n.nodes[f.node].in[0]][f.at] < 0 {
+						continue lanes
 					}
 				}
 				met++

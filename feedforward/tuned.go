@@ -10,10 +10,23 @@ import (
 // row speaks of the inputs of one sign alone, β ≥ 0 times that input is added (Wang et al. 2021, β-CROWN). Whatever
 // the numbers are, the bound holds; gradients find those that make it small. By node, as rows of a walk are.
 type tuned struct {
-	alpha, beta, sign [][]rowLane // sign: 1, −1, or 0 where the ReLU is not split
-	open              [][]int     // values whose sign is open
-	blocks            int
-	g, z              [][]rowLane // coefficients on the outputs of ReLUs, inputs of ReLUs at the worst input
+	alpha  [][]rowLane
+	open   [][]int // values whose sign is open
+	fixed  []fixed
+	blocks int
+	g, z   [][]rowLane // coefficients on the outputs of ReLUs, inputs of ReLUs at the worst input
+	taken  [][]rowLane // what these and others lie in, for the next step
+}
+
+// fixed is a ReLU whose input has a sign, 1 or −1, for a row.
+type fixed struct {
+	node, at, row int
+	sign, beta    float32
+}
+
+// place of a ReLU that is fixed, in the rows on its node.
+func (f fixed) place(rows []rowLane, blocks int) *float32 {
+	return &rows[f.row/width*len(rows)/blocks+f.at][f.row%width]
 }
 
 // tunable says whether gradients of bounds are known.
@@ -41,28 +54,54 @@ type ahead interface{ rowsAhead(s step, x, y []rowLane) }
 
 // startSlopes are those that CROWN has.
 func (w *walk) startSlopes(from int) *tuned {
-	nodes := len(w.n.nodes)
-	made := func() [][]rowLane { return make([][]rowLane, nodes) }
-	t := &tuned{made(), made(), made(), make([][]int, nodes), w.blocks, made(), made()}
+	made := func() [][]rowLane { return make([][]rowLane, len(w.n.nodes)) }
+	t := &tuned{alpha: made(), open: make([][]int, len(w.n.nodes)), blocks: w.blocks, g: made(), z: made()}
 	for i, nd := range w.n.nodes[:from+1] {
 		if _, ok := nd.layer.(*activation); !ok {
 			continue
 		}
-		box := w.r.boxes[nd.in[0]]
-		size := len(box.Lower)
-		t.alpha[i], t.beta[i], t.sign[i] = make([]rowLane, w.blocks*size), make([]rowLane, w.blocks*size),
-			make([]rowLane, w.blocks*size)
-		for j, lo := range box.Lower {
-			if lo >= 0 || box.Upper[j] <= 0 {
-				continue
-			}
-			t.open[i] = append(t.open[i], j)
-			for k := j; box.Upper[j] >= -lo && k < len(t.alpha[i]); k += size {
+		box, size := w.r.boxes[nd.in[0]], nd.shape.Size()
+		t.alpha[i] = make([]rowLane, w.blocks*size)
+		t.open[i] = box.open()
+		for _, j := range t.open[i] {
+			for k := j; box.Upper[j] >= -box.Lower[j] && k < len(t.alpha[i]); k += size {
 				t.alpha[i][k] = everywhere32(1)
 			}
 		}
 	}
+	for _, f := range w.r.fixed {
+		for f.row = 0; f.node <= from && f.row < w.blocks*width; f.row++ {
+			t.fixed = append(t.fixed, f)
+		}
+	}
 	return t
+}
+
+// release gives back what g and z lie in.
+func (t *tuned) release() {
+	for _, v := range t.taken {
+		give(v)
+	}
+	t.taken = nil
+}
+
+// last is the last node of ReLUs.
+func (t *tuned) last() int {
+	last := len(t.alpha) - 1
+	for last > 0 && t.alpha[last] == nil {
+		last--
+	}
+	return last
+}
+
+// open are the values whose sign is open.
+func (b Box) open() (open []int) {
+	for j, lo := range b.Lower {
+		if lo < 0 && b.Upper[j] > 0 {
+			open = append(open, j)
+		}
+	}
+	return open
 }
 
 func everywhere32(v float32) (l rowLane) {
@@ -74,58 +113,57 @@ func everywhere32(v float32) (l rowLane) {
 
 // walkTuned is walk of a ReLU with lines of its own for each row.
 func (s step) walkTuned(at int) {
-	in, t := s.r.boxes[s.in[0]], s.tuned
-	faint := s.r.reach[at].faint()
-	size := len(in.Lower)
+	in, t, faint := s.r.boxes[s.in[0]], s.tuned, s.r.reach[at].faint()
+	lines, held := make([]bend, len(in.Lower)), make([]float32, len(t.fixed))
 	for i, lo := range in.Lower {
-		hi := in.Upper[i]
-		m := in.largest(i)
-		e, off := 0.0, 0.0
+		hi, m, e, up, offset, low := in.Upper[i], in.largest(i), 0.0, 0.0, 0.0, 0.0
 		if s.a != Plain {
-			off = (s.off[0] + 4*single) * m
-			e = off + faint + 8*host*m
+			e = s.slackOfSlopes(m) + faint
 		}
-		up, offset := 0.0, 0.0
 		switch {
 		case math.IsInf(m, 0):
 			offset = s.out.Upper[i]
 		case lo >= 0:
-			up = 1
+			up, low = 1, 1
 		case hi > 0:
 			up = hi / (hi - lo)
 			offset = -up * lo
+		default:
+			e = 0 // zero whatever the coefficient is
 		}
-		open := lo < 0 && hi > 0 && !math.IsInf(m, 0)
-		for b := range s.blocks {
-			place := b*size + i
-			g, to, sums := &s.g[place], &s.gin[0][place], &s.sums[b]
-			if s.fresh[0] {
-				*to = rowLane{}
-			}
-			if hi <= 0 {
-				continue // zero whatever the coefficient is
-			}
-			alpha, beta, sign := &t.alpha[at][place], &t.beta[at][place], &t.sign[at][place]
-			slopes, overs := [2]float32{float32(up), float32(up)}, [2]float64{offset, 0} // a ReLU is at least 0
-			for r, v := range g {
-				if open {
-					slopes[1] = alpha[r]
-				}
-				which := math.Float32bits(v) >> 31
-				slope, over := slopes[which], overs[which]
-				if sign[r] != 0 {
-					slope, over = (1+sign[r])/2, 0
-					to[r] += sign[r] * beta[r]
-					sums[r] += float64(float64(beta[r]) * off)
-				}
-				if v != 0 {
-					to[r] += float32(v * slope)
-					sums[r] += float64(float64(v)*over) + float64(math.Abs(float64(v))*e)
-				}
+		lines[i] = bend{float32(up), float32(low), offset + e, -e} // a ReLU is at least 0
+	}
+	for k, f := range t.fixed {
+		if f.node == at {
+			g := f.place(s.g, s.blocks)
+			held[k], *g = *g, 0
+		}
+	}
+	for b := range s.blocks {
+		g, to := s.block(b), s.into(0, b)
+		bendRows(&s.sums[b], g, lines, to, s.fresh[0])
+		for _, i := range t.open[at] {
+			alpha := &t.alpha[at][b*len(in.Lower)+i]
+			for r, v := range g[i] {
+				to[i][r] += float32(min(v, 0) * alpha[r])
 			}
 		}
 	}
+	for k, f := range t.fixed {
+		if f.node != at {
+			continue
+		}
+		v, m, sum := held[k], in.largest(f.at), &s.sums[f.row/width][f.row%width]
+		*f.place(s.g, s.blocks) = v
+		*f.place(s.gin[0], s.blocks) += float32(v*((1+f.sign)/2)) + float32(f.sign*f.beta)
+		if s.a != Plain {
+			*sum += math.Abs(float64(v))*(s.slackOfSlopes(m)+faint) + float64(f.beta)*s.slackOfSlopes(m)
+		}
+	}
 }
+
+// slackOfSlopes is what a coefficient of at most 1 costs on a value of magnitude m.
+func (s step) slackOfSlopes(m float64) float64 { return (s.off[0]+4*single)*m + 8*host*m }
 
 // worst evaluates the lines of each row, forward from the input that its bound stands for: z are then the derivatives
 // of the bounds by the coefficients on the inputs of ReLUs. g are the rows on the input.
@@ -133,25 +171,25 @@ func (w *walk) worst(g []rowLane, from int) {
 	box, nodes, t := w.r.boxes[0], w.n.nodes, w.tuned
 	values := make([][]rowLane, from+1)
 	values[0] = w.take(len(box.Lower), false)
-	for i, v := range values[0] {
-		at := i % len(box.Lower)
-		ends := [2]float32{float32(box.Upper[at]), float32(box.Lower[at])}
-		for r := range v {
-			values[0][i][r] = ends[math.Float32bits(g[i][r])>>31]
+	t.taken = append(t.taken, values[0])
+	for i, lo := range box.Lower {
+		ends := [2]float32{float32(box.Upper[i]), float32(lo)}
+		for k := i; k < len(g); k += len(box.Lower) {
+			to := &values[0][k]
+			for r, v := range &g[k] {
+				to[r] = ends[math.Float32bits(v)>>31]
+			}
 		}
 	}
-	last := 0
-	for i := range t.alpha[:from+1] {
-		if t.alpha[i] != nil {
-			last = i
-		}
-	}
-	for i := 1; i <= last; i++ {
+	for i := 1; i <= t.last(); i++ {
 		nd := nodes[i]
-		size := nd.shape.Size()
+		size, x := nd.shape.Size(), values[nd.in[0]]
+		if l, ok := nd.layer.(*arrange); ok && l.from == nil {
+			values[i] = x
+			continue
+		}
 		out := w.take(size, true)
-		values[i] = out
-		x := values[nd.in[0]]
+		values[i], t.taken = out, append(t.taken, out)
 		s := step{walk: w, node: nd, at: i, out: w.r.boxes[i]}
 		switch l := nd.layer.(type) {
 		case *activation:
@@ -161,13 +199,8 @@ func (w *walk) worst(g []rowLane, from int) {
 			for b := range w.blocks {
 				to, inputs := out[b*size:][:size], x[b*len(x)/w.blocks:]
 				for o := range to {
-					switch {
-					case l.from == nil:
-						to[o] = inputs[o]
-					case l.from[o] >= 0:
+					if to[o] = everywhere32(float32(l.constant)); l.from[o] >= 0 {
 						to[o] = inputs[l.from[o]]
-					default:
-						to[o] = everywhere32(float32(l.constant))
 					}
 				}
 			}
@@ -190,26 +223,25 @@ func (w *walk) worst(g []rowLane, from int) {
 
 func (w *walk) bendAhead(at int, in Box, x, out []rowLane) {
 	t, size := w.tuned, len(in.Lower)
-	for k := range out {
-		lo, hi := in.Lower[k%size], in.Upper[k%size]
-		g, alpha, sign := &t.g[at][k], &t.alpha[at][k], &t.sign[at][k]
-		up := float32(hi / (hi - lo))
-		offset := -up * float32(lo)
-		if lo >= 0 {
+	for i, lo := range in.Lower {
+		for k := i; lo >= 0 && k < len(out); k += size {
 			out[k] = x[k]
 		}
-		if lo >= 0 || hi <= 0 {
-			continue
-		}
-		slopes, overs := [2]float32{up, 0}, [2]float32{offset, 0}
-		for r, v := range x[k] {
-			slopes[1] = alpha[r]
-			which := math.Float32bits(g[r]) >> 31
-			slope, over := slopes[which], overs[which]
-			if sign[r] != 0 {
-				slope, over = (1+sign[r])/2, 0
+	}
+	for _, i := range t.open[at] {
+		up := float32(in.Upper[i] / (in.Upper[i] - in.Lower[i]))
+		offset := -up * float32(in.Lower[i])
+		for k := i; k < len(out); k += size {
+			to, g, alpha := &out[k], &t.g[at][k], &t.alpha[at][k]
+			for r, v := range x[k] {
+				lines := [2]float32{float32(up*v) + offset, alpha[r] * v}
+				to[r] = lines[math.Float32bits(g[r])>>31]
 			}
-			out[k][r] = float32(slope*v) + over
+		}
+	}
+	for _, f := range t.fixed {
+		if f.node == at {
+			*f.place(out, w.blocks) = (1 + f.sign) / 2 * *f.place(x, w.blocks)
 		}
 	}
 }
@@ -217,36 +249,52 @@ func (w *walk) bendAhead(at int, in Box, x, out []rowLane) {
 // descend moves α and β a step against the signs of the gradients.
 func (w *walk) descend(rate float32) {
 	t := w.tuned
+	toward := func(z float32) float32 { // ±rate, as z
+		return math.Float32frombits(math.Float32bits(z)&(1<<31) | math.Float32bits(rate))
+	}
 	for i, open := range t.open {
 		size := len(t.alpha[i]) / t.blocks
 		for _, j := range open {
 			for k := j; k < len(t.alpha[i]); k += size {
-				g, z, alpha, beta, sign := &t.g[i][k], &t.z[i][k], &t.alpha[i][k], &t.beta[i][k], &t.sign[i][k]
+				g, z, alpha := &t.g[i][k], &t.z[i][k], &t.alpha[i][k]
 				for r, v := range g {
-					toward := math.Float32frombits(math.Float32bits(z[r])&(1<<31) | math.Float32bits(rate)) // ±rate, as z
-					if sign[r] != 0 {
-						beta[r] = max(0, beta[r]-toward*sign[r]*float32(math.Abs(float64(v))))
-						continue
-					}
-					moved := [2]float32{0, toward}[math.Float32bits(v)>>31] // v·z > 0: a smaller slope
+					moved := [2]float32{0, toward(z[r])}[math.Float32bits(v)>>31] // v·z > 0: a smaller slope
 					alpha[r] = min(1, max(0, alpha[r]+moved))
 				}
 			}
 		}
 	}
+	for k := range t.fixed {
+		f := &t.fixed[k]
+		v, z := *f.place(t.g[f.node], t.blocks), *f.place(t.z[f.node], t.blocks)
+		f.beta = max(0, f.beta-toward(z)*f.sign*float32(math.Abs(float64(v))))
+	}
+}
+
+// tuning is how slopes are optimised.
+type tuning struct {
+	steps  int
+	rate   float32
+	proven bool // bounds below zero are small enough
+	spent  *int // products
 }
 
 // tune is crown with slopes that are optimised row by row: each step is a bound, and the smallest counts. A bound that
 // is below zero needs no more, where that is what is asked for.
-func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets []float64, t *tuned, steps int,
-	rate float32, proven bool, a Arithmetic) ([]float64, error) {
+func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets []float64, t *tuned, how tuning,
+	a Arithmetic) ([]float64, error) {
 	var best []float64
-	for k := range steps {
+	for k := range how.steps {
+		*how.spent += 2 * (len(offsets) + width - 1) / width * width * max(n.products(from), splitLeast)
 		w := n.newWalk(ctx, r, offsets, adaptive, a)
 		if t == nil {
 			t = w.startSlopes(from)
+			defer t.release()
 		}
-		w.tuned = t
+		last := k == how.steps-1
+		if w.tuned = t; !last { // whose inputs of ReLUs are those of the step before
+			t.release()
+		}
 		g, err := w.back(from, rows, offsets)
 		if err != nil {
 			return nil, err
@@ -254,95 +302,71 @@ func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets [
 		if g == nil {
 			return w.finish(nil, offsets), nil
 		}
-		last := k == steps-1
 		if !last {
 			w.worst(g, from)
-			w.descend(rate)
-			rate *= 0.8
+			w.descend(how.rate)
+			how.rate *= 0.8
 		}
 		found := w.finish(g, offsets)
 		if best == nil {
 			best = found
 		}
 		lower(best, found)
-		if last || proven && most(best) < 0 {
+		if last || how.proven && slices.Max(best) < 0 {
 			break
 		}
 	}
 	return best, nil
 }
 
-func most(v []float64) float64 {
-	m := math.Inf(-1)
-	for _, x := range v {
-		m = max(m, x)
-	}
-	return m
-}
-
-// live are the inputs and outputs of a dense layer that ReLUs do not make zero on the region, with the weights between
-// them.
-type live struct {
-	ins, outs   []int
-	back, ahead []float32
-}
-
-// live is made for a region once, which many walks go through.
-func (d *dense) live(s step) *live {
-	if l := s.r.live[s.at]; l != nil {
-		return l
-	}
-	l := &live{}
-	rectified := func(nd node) bool { a, ok := nd.layer.(*activation); return ok && a.rectifier }
-	before, after := rectified(s.n.nodes[s.in[0]]), true
-	for _, nd := range s.n.nodes {
-		if slices.Contains(nd.in, s.at) {
-			after = after && rectified(nd)
+// live is a bounder of a network without the ReLUs that are zero on all of the set, where dense layers are before and
+// behind them: what is zero changes no sum, whatever its order is.
+func (b *bounder) live() *bounder {
+	n := &Network{nodes: slices.Clone(b.n.nodes), output: b.n.output}
+	n.once.Do(func() { n.added, n.lossless = b.n.addedTerms() })
+	to := *b
+	to.n, to.tight = n, b.tight.clone()
+	readers := make([][]int, len(n.nodes))
+	for i, nd := range n.nodes {
+		for _, in := range nd.in {
+			readers[in] = append(readers[in], i)
 		}
 	}
-	for i, hi := range s.r.boxes[s.in[0]].Upper {
-		if !before || hi > 0 {
-			l.ins = append(l.ins, i)
+	of := func(i int) *dense {
+		l, _ := n.nodes[i].layer.(affine)
+		d, _ := l.linear.(*dense)
+		return d
+	}
+	for i, nd := range n.nodes {
+		l, ok := nd.layer.(*activation)
+		if !ok || !l.rectifier || of(nd.in[0]) == nil || len(readers[nd.in[0]]) > 1 ||
+			slices.ContainsFunc(readers[i], func(k int) bool { return of(k) == nil }) {
+			continue
+		}
+		var rows []int
+		for j, hi := range to.tight.boxes[nd.in[0]].Upper {
+			if hi > 0 {
+				rows = append(rows, j)
+			}
+		}
+		if i == n.output || len(rows) == 0 {
+			continue
+		}
+		to.tight = to.tight.only(i, rows).only(nd.in[0], rows)
+		n.nodes[i].shape = Shape{len(rows)}
+		before := of(nd.in[0])
+		n.nodes[nd.in[0]].shape = Shape{len(rows)}
+		n.nodes[nd.in[0]].layer = affine{before.part(rows, upTo(0, before.in))}
+		for _, k := range readers[i] {
+			n.nodes[k].layer = affine{of(k).part(upTo(0, of(k).out), rows)}
 		}
 	}
-	for o, hi := range s.out.Upper {
-		if !after || s.at == s.n.output || hi > 0 {
-			l.outs = append(l.outs, o)
-		}
-	}
-	var back, ahead tiled[float32]
-	l.back = back.tiles(len(l.ins), len(l.outs), func(i, o int) float64 { return d.w[l.outs[o]*d.in+l.ins[i]] })
-	l.ahead = ahead.tiles(len(l.outs), len(l.ins), func(o, i int) float64 { return d.w[l.outs[o]*d.in+l.ins[i]] })
-	s.r.live[s.at] = l
-	return l
-}
-
-// gathered are the rows on some values; scatter adds to them.
-func (s step) gathered(rows []rowLane, which []int) []rowLane {
-	to := make([]rowLane, 0, s.blocks*len(which))
-	for b := range s.blocks {
-		block := rows[b*len(rows)/s.blocks:]
-		for _, i := range which {
-			to = append(to, block[i])
-		}
-	}
-	return to
-}
-
-func (s step) scatter(from, rows []rowLane, which []int) {
-	for b := range s.blocks {
-		block := rows[b*len(rows)/s.blocks:]
-		for k, i := range which {
-			block[i].add(&from[b*len(which)+k], 1)
-		}
-	}
+	return &to
 }
 
 func (d *dense) rowsAhead(s step, x, y []rowLane) {
-	l := d.live(s)
-	to := make([]rowLane, s.blocks*len(l.outs))
-	d.multiplyRows(s, s.gathered(x, l.ins), to, l.ahead, len(l.outs), len(l.ins), false)
-	s.scatter(to, y, l.outs)
+	w := d.singleAhead.tiles(d.out, d.in, func(o, i int) float64 { return d.w[o*d.in+i] })
+	d.multiplyRows(s, x, y, w, d.out, d.in, false)
 }
 
 func (l *scale) rowsAhead(s step, x, y []rowLane) {
@@ -362,20 +386,10 @@ func (c *convolution) rowsAhead(s step, x, y []rowLane) {
 		}
 		return c.w[((group*out+o)*channels+ch)*kernel+place]
 	})
-	rows, cols := make([]int, c.Kernel[0]), make([]int, c.Kernel[1])
-	for k := range rows {
-		rows[k] = k
-	}
-	for k := range cols {
-		cols[k] = k
-	}
 	g.run(s, x, y, false, c.Kernel[1], func(f func(pixels, ty, tx []int)) {
-		pixels := make([]int, 0, tilePlaces)
-		for o := range g.area {
-			if pixels = append(pixels, o); len(pixels) == tilePlaces || o == g.area-1 {
-				f(pixels, rows, cols)
-				pixels = pixels[:0]
-			}
+		rows, cols := upTo(0, c.Kernel[0]), upTo(0, c.Kernel[1])
+		for pixels := range slices.Chunk(upTo(0, g.area), tilePlaces) {
+			f(pixels, rows, cols)
 		}
 	}, func(o, ky, kx int) int {
 		iy := o/c.outW*c.Stride[0] - c.Pad[0] + ky*c.Dilation[0]

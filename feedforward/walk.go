@@ -130,7 +130,7 @@ func (w *walk) take(size int, zero bool) []rowLane {
 	return make([]rowLane, size)
 }
 
-func (w *walk) give(g []rowLane) { lanePool.Put(&g) }
+func give(g []rowLane) { lanePool.Put(&g) }
 
 // crown walks back from linear functions of a node's output to the input.
 func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope,
@@ -177,6 +177,10 @@ func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
 		if err := w.ctx.Err(); err != nil {
 			return nil, err
 		}
+		if l, ok := n.nodes[i].layer.(*arrange); ok && l.from == nil && added[n.nodes[i].in[0]] == 1 {
+			g[n.nodes[i].in[0]] = g[i] // the same values, which nothing else reads
+			continue
+		}
 		s := step{walk: w, node: n.nodes[i], at: i, out: r.boxes[i], g: g[i]}
 		for _, in := range s.in {
 			s.fresh = append(s.fresh, g[in] == nil)
@@ -187,11 +191,11 @@ func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
 		}
 		if w.tuned != nil && w.tuned.alpha[i] != nil {
 			s.walkTuned(i)
-			w.tuned.g[i] = g[i]
+			w.tuned.g[i], w.tuned.taken = g[i], append(w.tuned.taken, g[i])
 			continue
 		}
 		s.layer.walk(s, i)
-		w.give(g[i])
+		give(g[i])
 	}
 	return g[0], w.ctx.Err()
 }
@@ -199,7 +203,7 @@ func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
 // finish is what bounds of rows on the input are; no rows: the outputs do not depend on it.
 func (w *walk) finish(g []rowLane, offsets []float64) []float64 {
 	if g != nil {
-		defer w.give(g)
+		defer give(g)
 	}
 	box, size, bounds := w.r.boxes[0], len(w.r.boxes[0].Lower), make([]float64, len(offsets))
 	constant := func(i int) *float64 { return &w.sums[i/width][i%width] }
@@ -488,16 +492,6 @@ func (t *tiled[T]) tiles(values, products int, weight func(value, product int) f
 }
 
 func (d *dense) rowsBack(s step) {
-	if s.tuned != nil {
-		l := d.live(s)
-		g, to := s.gathered(s.g, l.outs), make([]rowLane, s.blocks*len(l.ins))
-		d.multiplyRows(s, g, to, l.back, len(l.ins), len(l.outs), false)
-		if s.fresh[0] {
-			clear(s.gin[0])
-		}
-		s.scatter(to, s.gin[0], l.ins)
-		return
-	}
 	w := d.single.tiles(d.in, d.out, func(i, o int) float64 { return d.w[o*d.in+i] })
 	d.multiplyRows(s, s.g, s.gin[0], w, d.in, d.out, s.fresh[0])
 }
@@ -641,21 +635,17 @@ func (c *convolution) quads(f func(pixels, ty, tx []int)) {
 		}
 		return places
 	}
-	pixels := make([]int, 0, tilePlaces)
 	for py := range c.Stride[0] {
 		for px := range c.Stride[1] {
 			ty, tx := reach(0, py), reach(1, px)
+			var all []int
 			for y := py; y < c.inH; y += c.Stride[0] {
 				for x := px; x < c.inW; x += c.Stride[1] {
-					if pixels = append(pixels, y*c.inW+x); len(pixels) == tilePlaces {
-						f(pixels, ty, tx)
-						pixels = pixels[:0]
-					}
+					all = append(all, y*c.inW+x)
 				}
 			}
-			if len(pixels) > 0 {
+			for pixels := range slices.Chunk(all, tilePlaces) {
 				f(pixels, ty, tx)
-				pixels = pixels[:0]
 			}
 		}
 	}
