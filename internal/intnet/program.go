@@ -43,9 +43,8 @@ func (p *Program) Kernel() string { return p.kernel }
 
 // RangeError says that a pixel is outside the range that a network is made for.
 type RangeError struct {
-	Image, Place int
-	Value        int16
-	Low, High    int16
+	Image, Place     int
+	Value, Low, High int16
 }
 
 func (e *RangeError) Error() string {
@@ -59,8 +58,7 @@ func (p *Program) Run(images []int16, logits []int32) error {
 	size, classes := p.values[0].size(), p.Classes()
 	if len(images)%size != 0 || len(images)/size*classes != len(logits) {
 		panic(fmt.Sprintf("intnet: %d values and %d logits for images of %d and %d classes", len(images), len(logits),
-			size,
-			classes))
+			size, classes))
 	}
 	if p.vector != nil {
 		return p.vector.run(images, logits)

@@ -137,3 +137,42 @@ func TestPixelsOutOfRange(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Rows of three pixels one beside the other, on bytes: every width and remainder of a tile, every kind of result and addend.
+func TestTilesThatSlide(t *testing.T) {
+	for seed := range uint64(120) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		n := &Network{Height: 1 + random.IntN(4), Width: 14 + random.IntN(24), Channels: 1, Low: -255, High: 510,
+			Border: []int16{9}, Unit: [2]int32{1, -8}}
+		conv := func(from, in, out int, kernel, stride [2]int, pad [4]int) Layer {
+			l := Layer{Op: Conv, From: []int{from}, Kernel: kernel, Stride: stride, Pad: pad, Out: out, Groups: 1, Shift: 5}
+			for range out {
+				l.Bias, l.Scale = append(l.Bias, random.Int32N(1000)), append(l.Scale, int16(1+random.IntN(32767)))
+			}
+			for range out * kernel[0] * kernel[1] * in {
+				l.Weight = append(l.Weight, int16(random.IntN(255)-127))
+			}
+			return l
+		}
+		channels, kernel, stride := 1+random.IntN(40), [2]int{1 + random.IntN(3), 3}, [2]int{1 + random.IntN(2), 1}
+		pad, outs := [4]int{kernel[0] - 1, random.IntN(3), random.IntN(kernel[0]), random.IntN(3)}, []int{1, 5, 16, 40}[seed%4]
+		first := conv(1, channels, outs, kernel, stride, pad)
+		second := conv(1, channels, outs, kernel, stride, pad)
+		first.Wide, second.Addend, second.Bits = seed%3 == 0, 2, 1+random.IntN(14)
+		if !first.Wide {
+			second.Factor = []int16{int16(1 + random.IntN(32767))}
+		}
+		n.Layers = []Layer{conv(0, 1, channels, [2]int{1, 1}, [2]int{1, 1}, [4]int{}), first, second}
+		rows := (n.Height+pad[0]+pad[2]-kernel[0])/stride[0] + 1
+		last := conv(3, rows*(n.Width+pad[1]+pad[3]-2)*outs, 3, [2]int{1, 1}, [2]int{}, [4]int{})
+		n.Layers = append(n.Layers, Layer{Op: Dense, From: last.From, Out: 3, Bias: last.Bias, Weight: last.Weight})
+		if err := Check(n); err != nil {
+			t.Fatal(err)
+		}
+		for _, kernel := range vectorKernels {
+			if equal(t, n, kernel, images(random, n, 3)) {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}

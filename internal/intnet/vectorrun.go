@@ -28,6 +28,7 @@ func (p *vectorProgram) prepare(i int) vectorLayer {
 		each, outs := in.channels/l.Groups, l.Out/l.Groups
 		c := packing{in: in, kernel: l.Kernel, pad: l.Pad, outputs: l.Out, bias: l.Bias, scale: l.Scale, each: each,
 			outs:   outs,
+			slides: in.kind == Byte && p.vnni && i < p.tail && l.Kernel[1] == 3 && l.Stride[1] == 1,
 			weight: func(o, ky, kx, c int) int { return int(l.Weight[((o*l.Kernel[0]+ky)*l.Kernel[1]+kx)*each+c]) }}
 		v.blocks = p.pack(&c, pixels)
 	case Dense:
@@ -68,6 +69,7 @@ type packing struct {
 	weight     func(o, ky, kx, c int) int
 	bias       []int32
 	scale      []int16
+	slides     bool // rows of three pixels of bytes, one beside the other
 }
 
 func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
@@ -97,9 +99,9 @@ func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
 			}
 		}
 		// channels of the groups that the outputs are in
-		from, to := first/c.outs*c.each, ((end-1)/c.outs+1)*c.each
-		from = from / per * per
+		from, to := first/c.outs*c.each/per*per, ((end-1)/c.outs+1)*c.each
 		grouped := c.outs < c.outputs
+		slides := c.slides && !grouped && k.pixels == 16 && k.blocks == 1
 		store := func(ky int, at func(j int) (kx, channel int, ok bool)) {
 			for step := range b.run {
 				for o := first; o < first+16*k.blocks; o++ {
@@ -123,6 +125,9 @@ func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
 				b.offsets, b.run = append(b.offsets, int64(row)), (c.kernel[1]*c.in.stride+per-1)/per
 				store(ky, func(j int) (kx, channel int, ok bool) {
 					kx, channel = j/c.in.stride, j%c.in.stride
+					if slides {
+						kx, channel = j/per%3, j/per/3*per+j%per
+					}
 					return kx, channel, kx < c.kernel[1] && channel < c.in.channels
 				})
 				continue
@@ -132,6 +137,9 @@ func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
 				b.offsets = append(b.offsets, int64(row+kx*c.in.pixel()+from*c.in.size))
 				store(ky, func(j int) (int, int, bool) { return kx, from + j, from+j < to })
 			}
+		}
+		if slides {
+			b.kernel, b.run = slideKernels[0], c.in.stride/per
 		}
 		weights := aligned(len(b.weights))
 		copy(weights, b.weights)
@@ -247,11 +255,9 @@ func (p *vectorProgram) convolve(w *workspace, i, b int) {
 		pixels, stepX, outX, rows = together, in.between, out.between, 1
 	}
 	t.pixel, t.outPixel, t.inY, t.outY = int64(stepX), int64(outX), int64(l.Stride[0]*in.row), int64(out.row)
-	t.shift = int64(l.Shift)
-	mode := int64(toBytes)
 	from, to, with := p.of(w, l.From[0], b), p.of(w, i+1, b), uintptr(0)
-	size, resSize := out.size, 0
-	t.resPixel, t.resY = 0, 0
+	mode, size, resSize := int64(toBytes), out.size, 0
+	t.resPixel, t.resY, t.shift = 0, 0, int64(l.Shift)
 	switch {
 	case l.Wide:
 		mode = toWide

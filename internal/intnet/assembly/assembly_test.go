@@ -36,11 +36,11 @@ func (w *writer) label(name string)             { fmt.Fprintf(w, "%s:\n", name) 
 // tileForm is pixels × vectors of one kernel: 16 outputs a vector in AVX-512, two of 8 in AVX2.
 type tileForm struct {
 	p, v int
-	kind string // vnni: bytes; grid: int16 by VPDPWSSD; avx2: int16
+	kind string // vnni: bytes; slide: bytes, in rows of three pixels side by side; grid: int16 by VPDPWSSD; avx2: int16
 }
 
 var (
-	vnniForms  = [][2]int{{16, 1}, {14, 1}, {8, 1}, {7, 1}, {4, 1}, {1, 1}, {8, 2}, {7, 2}, {4, 2}, {1, 2}, {4, 4}, {1, 4}}
+	vnniForms  = [][2]int{{16, 1}, {14, 1}, {8, 1}, {7, 1}, {4, 1}, {1, 1}, {8, 2}, {7, 2}, {4, 2}, {1, 2}, {1, 4}}
 	avx2Pixels = []int{4, 1}
 )
 
@@ -53,6 +53,7 @@ func assembly() []byte {
 			w.kernel(tileForm{f[0], f[1], kind})
 		}
 	}
+	w.kernel(tileForm{16, 1, "slide"})
 	for _, p := range avx2Pixels {
 		w.kernel(tileForm{p, 2, "avx2"})
 	}
@@ -123,29 +124,12 @@ func (w *writer) kernel(f tileForm) {
 	w.op("MOVQ tiles_run(DI), CX")
 	w.op("PCALIGN $32")
 	w.label("step")
-	for v := range f.v {
-		w.op("%s %d(DX), %s", f.load(), f.wide()*v, f.reg(16+v))
-	}
-	for p := range f.p {
-		b := f.reg(20 + p%4)
-		w.op("VPBROADCASTD %s, %s", pixel(p), b)
-		for v := range f.v {
-			switch f.kind {
-			case "vnni":
-				w.op("VPDPBUSD %s, %s, %s", f.reg(16+v), b, acc(p*f.v+v))
-			case "grid":
-				w.op("VPDPWSSD %s, %s, %s", f.reg(16+v), b, acc(p*f.v+v))
-			default:
-				w.op("VPMADDWD %s, %s, %s", f.reg(16+v), b, f.reg(24+v))
-				w.op("VPADDD %s, %s, %s", f.reg(24+v), acc(p*f.v+v), acc(p*f.v+v))
-			}
-		}
-	}
+	vectors := w.step(f)
 	w.op("ADDQ $4, BX")
 	if f.p > 8 {
 		w.op("ADDQ $4, R12")
 	}
-	w.op("ADDQ $%d, DX", f.v*f.wide())
+	w.op("ADDQ $%d, DX", vectors*f.wide())
 	w.op("DECQ CX")
 	w.op("JNE step")
 	w.op("DECQ R13")
@@ -165,6 +149,51 @@ func (w *writer) kernel(f tileForm) {
 	w.op("JNE row")
 	w.op("VZEROUPPER")
 	w.op("RET")
+}
+
+// step adds the products of a dword of each pixel, and returns how many vectors of weights it takes. Where a tile slides,
+// a pixel meets the weights of three columns: it counts for its own output and the two before.
+func (w *writer) step(f tileForm) (vectors int) {
+	if f.kind == "slide" {
+		for kx := range 3 {
+			w.op("VMOVDQU32 %d(DX), Z%d", 64*kx, 16+kx)
+		}
+		for p := range f.p + 2 {
+			at := "(R12)(R8*8)"
+			if p < f.p {
+				at = pixel(p)
+			} else if p > f.p {
+				w.op("ADDQ R8, R12")
+			}
+			w.op("VPBROADCASTD %s, Z%d", at, 20+p%4)
+			for kx := range 3 {
+				if o := p - kx; o >= 0 && o < f.p {
+					w.op("VPDPBUSD Z%d, Z%d, Z%d", 16+kx, 20+p%4, o)
+				}
+			}
+		}
+		w.op("SUBQ R8, R12")
+		return 3
+	}
+	for v := range f.v {
+		w.op("%s %d(DX), %s", f.load(), f.wide()*v, f.reg(16+v))
+	}
+	for p := range f.p {
+		b := f.reg(20 + p%4)
+		w.op("VPBROADCASTD %s, %s", pixel(p), b)
+		for v := range f.v {
+			switch f.kind {
+			case "vnni":
+				w.op("VPDPBUSD %s, %s, %s", f.reg(16+v), b, f.reg(p*f.v+v))
+			case "grid":
+				w.op("VPDPWSSD %s, %s, %s", f.reg(16+v), b, f.reg(p*f.v+v))
+			default:
+				w.op("VPMADDWD %s, %s, %s", f.reg(16+v), b, f.reg(24+v))
+				w.op("VPADDD %s, %s, %s", f.reg(24+v), f.reg(p*f.v+v), f.reg(p*f.v+v))
+			}
+		}
+	}
+	return f.v
 }
 
 // reg is a register: numbers 16 and 17 hold weights, 20 to 23 pixels, 24 and on whatever; AVX2 has 16 in all.
