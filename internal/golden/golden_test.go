@@ -84,13 +84,15 @@ func figures(t *testing.T) {
 	}
 }
 
+// built is the folder of the program, where a test has built it.
+var built string
+
 // program builds the command line, once.
-var program = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "certspec-golden-")
-	if err != nil {
+var program = sync.OnceValues(func() (path string, err error) {
+	if built, err = os.MkdirTemp("", "certspec-golden-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "certspec")
+	path = filepath.Join(built, "certspec")
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/certspec")
 	cmd.Dir = repository
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -101,9 +103,7 @@ var program = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if path, err := program(); err == nil {
-		os.RemoveAll(filepath.Dir(path))
-	}
+	os.RemoveAll(built)
 	os.Exit(code)
 }
 

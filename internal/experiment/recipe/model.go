@@ -295,7 +295,7 @@ func (s *Setup) startOf(m *Model, r Recipe) error {
 		m.Augment = from.Augment
 	}
 	for _, key := range []string{"noises", "epsilon"} {
-		if _, said := m.Options[key]; !said && knows(m.Method, key) && from.Options[key] != nil {
+		if _, said := m.Options[key]; !said && from.Options[key] != nil && knows(m.Method, key) {
 			m.Options[key] = from.Options[key]
 		}
 	}
