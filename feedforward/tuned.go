@@ -324,8 +324,7 @@ func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets [
 func (b *bounder) live() *bounder {
 	n := &Network{nodes: slices.Clone(b.n.nodes), output: b.n.output}
 	n.once.Do(func() { n.added, n.lossless = b.n.addedTerms() })
-	to := *b
-	to.n, to.tight = n, b.tight.clone()
+	to := &bounder{n: n, a: b.a, tight: b.tight.clone()}
 	readers := make([][]int, len(n.nodes))
 	for i, nd := range n.nodes {
 		for _, in := range nd.in {
@@ -354,14 +353,13 @@ func (b *bounder) live() *bounder {
 		}
 		to.tight = to.tight.only(i, rows).only(nd.in[0], rows)
 		n.nodes[i].shape = Shape{len(rows)}
-		before := of(nd.in[0])
-		n.nodes[nd.in[0]].shape = Shape{len(rows)}
-		n.nodes[nd.in[0]].layer = affine{before.part(rows, upTo(0, before.in))}
+		before, p := of(nd.in[0]), &n.nodes[nd.in[0]]
+		p.shape, p.layer = Shape{len(rows)}, affine{before.part(rows, upTo(0, before.in))}
 		for _, k := range readers[i] {
 			n.nodes[k].layer = affine{of(k).part(upTo(0, of(k).out), rows)}
 		}
 	}
-	return &to
+	return to
 }
 
 func (d *dense) rowsAhead(s step, x, y []rowLane) {

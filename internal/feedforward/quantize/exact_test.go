@@ -71,6 +71,13 @@ var forms = map[string]func(d *drawn, image int) int{
 		c := d.ReLU(d.Concat(0, d.conv(b, 3, 3, 1, 1, 1), d.conv(b, 4, 1, 1, 0, 1)))
 		return d.dense(c, 5)
 	},
+	"dilation, strides, groups": func(d *drawn, x int) int {
+		a := d.ReLU(d.Conv(x, 6, feedforward.ConvOptions{Kernel: [2]int{3, 2}, Dilation: [2]int{2, 3},
+			Pad: [4]int{2, 1, 1, 2}}, d.values(6*3*6, .3, 0), d.values(6, .2, 0)))
+		b := d.ReLU(d.Conv(a, 8, feedforward.ConvOptions{Kernel: [2]int{2, 3}, Dilation: [2]int{3, 2}, Groups: 2,
+			Stride: [2]int{2, 1}, Pad: [4]int{1, 2, 2, 2}}, d.values(8*3*6, .3, 0), nil))
+		return d.dense(b, 5)
+	},
 	"dense layers, sum of bytes": func(d *drawn, x int) int {
 		a := d.ReLU(d.dense(x, 30))
 		b := d.ReLU(d.dense(a, 30))

@@ -193,18 +193,20 @@ func (p *Plan) scaled(r ref, l *parts.Scale, shape []int) (ref, error) {
 }
 
 func (r ref) convolved(l *parts.Conv, shape []int) (ref, error) {
-	switch {
-	case !r.stored():
+	if !r.stored() {
 		return r, errOrder
-	case l.Dilation != [2]int{1, 1}:
-		return r, fmt.Errorf("dilation %v; expected 1", l.Dilation)
 	}
-	b := l.B
-	out := len(l.W) / (r.shape[0] / l.Groups * l.Kernel[0] * l.Kernel[1])
+	b, k, d, window := l.B, l.Kernel, l.Dilation, l.Window
 	if b == nil {
-		b = make([]float64, out)
+		b = make([]float64, len(l.W)/(r.shape[0]/l.Groups*k[0]*k[1]))
 	}
-	return ref{product: &product{of: r, window: l.Window, groups: l.Groups, shape: shape, w: l.W, b: b}}, nil
+	window.Kernel, window.Dilation = [2]int{(k[0]-1)*d[0] + 1, (k[1]-1)*d[1] + 1}, [2]int{1, 1}
+	area := window.Kernel[0] * window.Kernel[1]
+	w := make([]float64, len(l.W)/(k[0]*k[1])*area) // zeros between the weights of a dilated kernel
+	for i, v := range l.W {
+		w[i/(k[0]*k[1])*area+i/k[1]%k[0]*d[0]*window.Kernel[1]+i%k[1]*d[1]] = v
+	}
+	return ref{product: &product{of: r, window: window, groups: l.Groups, shape: shape, w: w, b: b}}, nil
 }
 
 func (r ref) dense(l *parts.Dense) (ref, error) {
