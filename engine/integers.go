@@ -7,6 +7,7 @@ import (
 	"github.com/certspec/certspec/internal/classifier/integers"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // integerNetwork is a file of certspec quantize --exact.
@@ -45,8 +46,8 @@ func (n *integerNetwork) Close() error { return nil }
 func (n *integerNetwork) String() string {
 	text := fmt.Sprintf("%s: integer network on kernel %s", n.Name(), n.Kernel())
 	if r := &n.record; r.Samples > 0 {
-		text += fmt.Sprintf("; another class than its source on %d of %d noise samples of %s at sigma %g", r.OtherClass,
-			r.Samples, r.Data, r.Sigma)
+		text += fmt.Sprintf("; another class than its source on %s of %s noise samples of %s at sigma %g",
+			printable.Count(r.OtherClass), printable.Count(r.Samples), r.Data, r.Sigma)
 	}
 	return text
 }

@@ -40,7 +40,7 @@ func (r *Result) Rendered() *table.Table {
 	for _, l := range r.Lines {
 		interval := func(name string) any {
 			if i, ok := l.Intervals[name]; ok {
-				return i.String()
+				return fmt.Sprintf("%.2f to %.2f", i.Low, i.High)
 			}
 			return table.None
 		}

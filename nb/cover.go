@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/figure"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -162,12 +162,12 @@ func (s Smoothing) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint
 		low := place(0, y+22)
 		bar := []vg.Point{low, {X: low.X + width, Y: low.Y}, {X: low.X + width, Y: low.Y + 8}, {X: low.X, Y: low.Y + 8}}
 		c.FillPolygon(figure.Palette[0], bar)
-		text(place(0, y+2), 8, color.Black, 0, name(class)+" "+table.Grouped(float64(votes.Counts[class]), 0))
+		text(place(0, y+2), 8, color.Black, 0, name(class)+" "+printable.Count(votes.Counts[class]))
 	}
 	y := vg.Length(top + smoothingGrid*(small+word+gap) + 8)
 	text(place(0, y), 9, color.Black, 0,
-		fmt.Sprintf("Top-class count %s of n = %s fresh noise samples: p ≥ %.4f (α = %g).", table.Grouped(float64(row.K), 0),
-			table.Grouped(float64(row.N), 0), math.Floor(1e4*row.Lower)/1e4, s.Run.Header.Alpha))
+		fmt.Sprintf("Top-class count %s of n = %s: p ≥ %.4f (α = %g).", printable.Count(row.K),
+			printable.Count(row.N), math.Floor(1e4*row.Lower)/1e4, s.Run.Header.Alpha))
 	text(place(0, y+13), 9, color.Black, 0,
 		fmt.Sprintf("Proven: within radius %.3f the smoothed classifier answers %s.", down(row.Radius),
 			name(row.Class)))

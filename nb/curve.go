@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/internal/figure"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -103,7 +103,7 @@ func curveTitle(runs []*rs.Run) string {
 		dataName,
 		func(r *rs.Run) string { return r.Header.Model.Name },
 		func(r *rs.Run) string { return fmt.Sprintf("σ = %g", r.Header.Sigma) },
-		func(r *rs.Run) string { return "n ≤ " + table.Grouped(float64(maxSamples(r)), 0) },
+		func(r *rs.Run) string { return "n ≤ " + printable.Count(maxSamples(r)) },
 		func(r *rs.Run) string { return fmt.Sprintf("α = %g", r.Header.Alpha) },
 	} {
 		words := of(runs[0])

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/ood"
@@ -100,7 +101,7 @@ func corrupted(s *sweep.Sweep) []any {
 	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}
 	facts := []any{"mean over all corruptions (mACR)", interval(mean.MACR)}
 	for _, c := range mean.Corruptions {
-		of.Rows = append(of.Rows, figure.ForestRow{Name: strings.ReplaceAll(c.Name, "_", " "), Value: c.ACR,
+		of.Rows = append(of.Rows, figure.ForestRow{Name: printable.Name(c.Name), Value: c.ACR,
 			Low: c.Interval.Low, High: c.Interval.High, Bound: clean, Ink: figure.Palette[0]})
 	}
 	slices.SortStableFunc(of.Rows, func(a, b figure.ForestRow) int { return cmp.Compare(b.Value, a.Value) })

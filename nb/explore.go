@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
@@ -84,7 +85,7 @@ func Explore(e Exploration) *Widget {
 		w.Sliders[1].Values = append(w.Sliders[1].Values, fmt.Sprint(sigma))
 	}
 	for _, samples := range e.Samples {
-		w.Sliders[2].Values = append(w.Sliders[2].Values, fmt.Sprint(samples))
+		w.Sliders[2].Values = append(w.Sliders[2].Values, printable.Count(samples))
 	}
 	for _, alpha := range e.Alphas {
 		w.Sliders[3].Values = append(w.Sliders[3].Values, fmt.Sprint(alpha))
@@ -123,7 +124,7 @@ func (e Exploration) static(painted []*image.Paletted, radius func(of ...int) fl
 		Notes: []string{fmt.Sprintf("Certified radii at α = %g with n noise samples, fixed rule; 0: no certificate.",
 			e.Alphas[alpha])}}
 	for _, samples := range e.Samples {
-		t.Columns = append(t.Columns, fmt.Sprintf("n = %d", samples))
+		t.Columns = append(t.Columns, "n = "+printable.Count(samples))
 	}
 	for m, mark := range e.Marks {
 		for s, sigma := range e.Sigmas {
@@ -166,9 +167,9 @@ func explain(got explored, samples int, alpha, sigma, lower, radius float64) str
 			truth += fmt.Sprintf(", which allows %.4f", math.Floor(1e4*sigma*math.Sqrt2*math.Erfinv(2*p-1))/1e4)
 		}
 	}
-	return fmt.Sprintf(`<div style="margin-left:1.5em;line-height:1.7">%s has %d of %d votes<br>`+
-		`so, but for a probability of %g, <i>p</i> ≥ %.5f<br>%s%s</div></div>`,
-		class, got.hits, samples, alpha, math.Floor(lower*1e5)/1e5, verdict, truth)
+	return fmt.Sprintf(`<div style="margin-left:1.5em;line-height:1.7">%s has %s of %s votes<br>`+
+		`with probability at least %g: <i>p</i> ≥ %.5f<br>%s%s</div></div>`,
+		class, printable.Count(got.hits), printable.Count(samples), 1-alpha, math.Floor(lower*1e5)/1e5, verdict, truth)
 }
 
 func css(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }

@@ -44,9 +44,10 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 	}
 	title := fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name))
 	if k := len(rows) - 1; k > 0 && rows[0].Certified() && rows[k].Certified() {
-		radii := fmt.Sprintf("from radius %.3f to %.3f", down(rows[0].Radius), down(rows[k].Radius))
-		if rows[0].Radius == rows[k].Radius {
-			radii = fmt.Sprintf("each with radius %.3f", down(rows[0].Radius))
+		first, last := fmt.Sprintf("%.3f", down(rows[0].Radius)), fmt.Sprintf("%.3f", down(rows[k].Radius))
+		radii := "from radius " + first + " to " + last
+		if first == last {
+			radii = "each with radius " + first
 		}
 		title = fmt.Sprintf("%d images of %s, %s", len(tiles), setName(images.Name), radii)
 	}
@@ -172,7 +173,7 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 	if names != nil {
 		left += nameWidth
 		for _, name := range names {
-			left = max(left, margin+gap+letter*utf8.RuneCountInString(name))
+			left = max(left, margin+2*gap+int(figure.Label(10, figure.Grey).Width(name)/pngPixel))
 		}
 	}
 	columns := 1

@@ -43,7 +43,7 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 				line[i].head = row.Heads[i]
 			}
 			if i < len(row.Words) {
-				line[i].words = strings.Split(row.Words[i], "\n")
+				line[i].words = strings.Split(strings.ReplaceAll(row.Words[i], "= -", "= −"), "\n")
 			}
 		}
 		tiles, names = append(tiles, line), append(names, row.Name)

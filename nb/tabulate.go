@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -55,11 +56,11 @@ func runTable(runs []*rs.Run) *Tabular {
 		t.Columns = append(t.Columns, fmt.Sprintf("r = %g", radii[i]))
 	}
 	t.Columns = append(t.Columns, "ACR", "abstained")
-	names := runNames(runs, true)
+	names, settings := runNames(runs, true), map[string][]string{}
 	for i, run := range runs {
 		h := run.Header
 		acr := run.ACR()
-		row := []any{h.Model.Name, h.Data.Name, fmt.Sprint(h.Sigma)}
+		row := []any{h.Model.Name, counted.ReplaceAllString(h.Data.Name, ""), fmt.Sprint(h.Sigma)}
 		if acr.Images > 0 {
 			row = append(row, acr.Images)
 			for _, a := range run.CertifiedAccuracy(radii...) {
@@ -73,19 +74,27 @@ func runTable(runs []*rs.Run) *Tabular {
 			}
 		}
 		t.Rows = append(t.Rows, append(row, run.Abstained()))
-		note := fmt.Sprintf("%s: %s rule, up to %s noise samples per image (which can certify no radius above "+
+		setting := fmt.Sprintf("%s rule, up to %s noise samples per image (which can certify no radius above "+
 			"%.4f), α = %g, Gaussian noise (%s)",
-			names[i], h.Rule.Name, table.Grouped(float64(maxSamples(run)), 0), math.Ceil(1e4*run.RadiusCap())/1e4,
+			h.Rule.Name, printable.Count(maxSamples(run)), math.Ceil(1e4*run.RadiusCap())/1e4,
 			h.Alpha, h.Noise)
 		if !run.Complete() {
-			note += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)
+			setting += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)
 		}
-		t.Notes = append(t.Notes, note+".")
+		if settings[setting] = append(settings[setting], names[i]); len(settings[setting]) == 1 {
+			t.Notes = append(t.Notes, setting)
+		}
+	}
+	for i, setting := range t.Notes {
+		t.Notes[i] = listed(settings[setting]) + ": " + setting + "."
 	}
 	t.Notes = append(t.Notes, "Columns r: fraction of all images that are classified correctly within ℓ₂ radius r. "+
 		"ACR: average certified radius. A pixel value has the range 0 to 1.")
 	return t
 }
+
+// counted is the end of the name of data that are a number of images; the table has the number.
+var counted = regexp.MustCompile(`\[count=\d+\]$`)
 
 // listed is "a", "a and b", "a, b and c".
 func listed(words []string) string {

@@ -90,6 +90,7 @@ func (w *Widget) HTML() (string, error) {
 	for _, s := range w.Sliders {
 		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:16em;margin-right:1em\">%s "+
 			"<input type=\"range\" min=\"0\" max=\"%d\" step=\"1\" value=\"%d\" disabled "+
+			"data-lm-suppress-shortcuts=\"true\" "+ // JupyterLab leaves the arrow keys to it
 			"style=\"vertical-align:middle\"> <output>%s</output></label>\n",
 			html.EscapeString(s.Name), len(s.Values)-1, s.Start, html.EscapeString(s.Values[s.Start]))
 	}

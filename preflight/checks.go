@@ -6,6 +6,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/bound"
 )
 
@@ -85,8 +86,8 @@ func (p *pilot) checkFinite() Check {
 	if clean > 0 || 100*noisy > samples {
 		c.Verdict = Failure
 	}
-	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noise samples; such a noise "+
-		"sample never counts for a class.", clean, len(p.classes), noisy, samples)
+	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %s of %s noise samples; such a noise "+
+		"sample never counts for a class.", clean, len(p.classes), printable.Count(noisy), printable.Count(samples))
 	c.Advice = "Look for weights that are not finite, a division by zero, or an overflow of 16-bit numbers in the " +
 		"model."
 	return c

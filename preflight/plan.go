@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -29,7 +30,7 @@ func (p Plan) Duration() string {
 func human(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return d.Round(time.Second).String()
+		return fmt.Sprintf("%.0f s", d.Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%.0f min", d.Minutes())
 	case d < 100*time.Hour:
@@ -134,8 +135,8 @@ func checkTime(plans []Plan, images int, budget time.Duration) Check {
 		return c
 	}
 	asked := plans[0]
-	c.Found = fmt.Sprintf("The run asked for (%s, n = %d, %d images) takes about %s.", asked.Rule, asked.MaxSamples,
-		images, asked.Duration())
+	c.Found = fmt.Sprintf("The run asked for (%s, n = %s, %s images) takes about %s.", asked.Rule,
+		printable.Count(asked.MaxSamples), printable.Count(images), asked.Duration())
 	if budget == 0 || asked.Seconds <= budget.Seconds() {
 		return c
 	}

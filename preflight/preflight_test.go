@@ -243,7 +243,7 @@ func TestVerdicts(t *testing.T) {
 			Options{}, "different answers", Failure, []string{"class 1 (1) to every image"}},
 		"guessing": {model(guess(0)), same, Options{}, "accuracy", Failure, []string{"no better than guessing (33 %)"}},
 		"NaN": {model(func(m [3]float64, _ float64) []float64 { return []float64{nan, m[1], m[2]} }), same,
-			Options{}, "finite outputs", Failure, []string{"90 of 90 images and 9000 of 9000"}},
+			Options{}, "finite outputs", Failure, []string{"90 of 90 images and 9,000 of 9,000"}},
 		"NaN under noise": {model(func(m [3]float64, b float64) []float64 {
 			row := good(m, b)
 			if m[0]+m[1]+m[2] > 1.395 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // Certificate is what CertifyOne certifies of an image. Its Image is 0 and its Label −1.
@@ -23,9 +24,9 @@ func (c Certificate) String() string {
 		cut = ", cut by a deadline"
 	}
 	if !c.Certified() {
-		return fmt.Sprintf("abstains (%d noise samples%s)", c.Passes, cut)
+		return fmt.Sprintf("abstains (%s noise samples%s)", printable.Count(c.Passes), cut)
 	}
-	return fmt.Sprintf("class %d within %.4f (%d noise samples%s)", c.Class, c.Radius, c.Passes, cut)
+	return fmt.Sprintf("class %d within %.4f (%s noise samples%s)", c.Class, c.Radius, printable.Count(c.Passes), cut)
 }
 
 // CertifyOne certifies one image (HWC, of the model's shape), for services. It needs no data set, keeps no ledger, and

@@ -1,6 +1,10 @@
 package rs
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/internal/printable"
+)
 
 // mostInvalid is the share of noise samples without a finite output that passes without a warning.
 const mostInvalid = 0.01
@@ -16,8 +20,9 @@ func Outputs(model string, misses, samples int) (warning string, err error) {
 			"so that nothing can be certified; look for weights that are not finite, a division by zero, or an "+
 			"overflow of 16-bit numbers", model, samples)
 	case float64(misses) > mostInvalid*float64(samples):
-		return fmt.Sprintf("model %s gives no finite output for %d of %d noise samples (%.1f %%); they count "+
-			"against every certificate", model, misses, samples, 100*float64(misses)/float64(samples)), nil
+		return fmt.Sprintf("model %s gives no finite output for %s of %s noise samples (%.1f %%); they count "+
+			"against every certificate", model, printable.Count(misses), printable.Count(samples),
+			100*float64(misses)/float64(samples)), nil
 	}
 	return "", nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
@@ -41,7 +42,8 @@ func (p Prediction) String() string {
 	for _, count := range p.Counts {
 		n += count
 	}
-	return fmt.Sprintf("class %d, %d of %d noise samples (p = %.2g)", p.Class, p.Counts[p.Class], n, p.PValue)
+	return fmt.Sprintf("class %d, %s of %s noise samples (p = %.2g)", p.Class, printable.Count(p.Counts[p.Class]),
+		printable.Count(n), p.PValue)
 }
 
 // Predict finds the class of the smoothed classifier at one image (HWC, of the model's shape), or abstains.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -50,9 +51,9 @@ type Flip struct {
 }
 
 func (f Flip) String() string {
-	return fmt.Sprintf("image %d, blocks %d to %d: stored %s, now %s (%d noise samples)", f.Image, f.From, f.To,
-		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}),
-		countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Samples)
+	return fmt.Sprintf("image %d, blocks %d to %d: stored %s, now %s (noise samples that changed: %s)", f.Image,
+		f.From, f.To, countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}),
+		countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), printable.Count(f.Samples))
 }
 
 // Replay draws noise samples of a ledger again, from its seed, and compares the model's answers with the counts of the

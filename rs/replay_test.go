@@ -98,7 +98,7 @@ func TestReplayFindsFlips(t *testing.T) {
 		got.Now.Engine != "another" || got.Stored.Engine != l.Header.Model.Identity.Engine {
 		t.Errorf("%+v", got)
 	}
-	if text := got.Flips[0].String(); !strings.Contains(text, "image ") || !strings.Contains(text, "stored ") || !strings.Contains(text, "misses (1 noise samples)") {
+	if text := got.Flips[0].String(); !strings.Contains(text, "image ") || !strings.Contains(text, "stored ") || !strings.Contains(text, "misses (noise samples that changed: 1)") {
 		t.Error(text)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -130,8 +131,8 @@ func (r *Run) String() string {
 		fmt.Fprintf(&b, "blocks of shard %d of %d", h.Shard.Index+1, h.Shard.Count)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d noise samples, %d misses\n", len(r.Rows),
-		shareOf(h.Shard, h.Data.Images), r.Abstained(), r.Passes(), r.Misses())
+	fmt.Fprintf(&b, "%d of %d images, %d abstained, %s noise samples, %d misses\n", len(r.Rows),
+		shareOf(h.Shard, h.Data.Images), r.Abstained(), printable.Count(r.Passes()), r.Misses())
 	fmt.Fprintf(&b, "%v\n%v", r.ACR(), r.CertifiedAccuracy(0))
 	return b.String()
 }

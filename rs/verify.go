@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -20,7 +21,8 @@ type Verified struct {
 }
 
 func (v Verified) String() string {
-	text := fmt.Sprintf("%d images, %d looks, %d noise samples, %s", v.Images, v.Looks, v.Samples, v.Digest)
+	text := fmt.Sprintf("%s images, %s looks, %s noise samples, %s", printable.Count(v.Images),
+		printable.Count(v.Looks), printable.Count(v.Samples), v.Digest)
 	if v.Scores != "" {
 		text += ", scores: " + v.Scores
 	}

@@ -22,7 +22,7 @@ func TestBound(t *testing.T) {
 		"--k 100000 --n 100000 --sigma 0.25 --bound randomized --u 0.5":     "radius 0.95937",
 		"--k 95 --n 100 --alpha 0.05 --sigma 0.25 --bound hoeffding":        "p is at least 0.8276",
 		"--k 95 --n 100 --alpha 0.05 --sigma 0.25 --bound hoeffding --json": `"bound":"Hoeffding"}`,
-		"--radius 0.25 --sigma 0.25 --n 1000":                               "after 1000 noise samples: certified from 889 hits on",
+		"--radius 0.25 --sigma 0.25 --n 1000":                               "after 1,000 noise samples: certified from 889 hits on",
 		"--radius 0.25 --sigma 0.25 --n 1000 --k 888":                       "888 hits: not certified, ln W = 6.",
 		"--radius 0.25 --sigma 0.25 --n 1000 --k 889 --json":                `"p0":0.841344746068543,"n":1000,"least_hits":889,"k":889,"log_wealth":`,
 		"--radius 0.25 --sigma 0.25 --n 46 --json":                          `"n":46,"least_hits":null}`,

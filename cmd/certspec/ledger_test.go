@@ -36,7 +36,7 @@ func TestLedgerInfo(t *testing.T) {
 	}
 	text, code = output(t, "ledger", "info", oldLedger)
 	for _, want := range []string{"step, 5 classes of 1×1×1", "greys, 12 images, sha256:greys", "σ = 0.25, grid/1 (sound in floating point)", "derived from model",
-		"staged: 100 noise samples choose the class, then at most 3200 in 6 planned look(s)", "α = 0.001 for each image; union bound", "12 of 12 images decided, 36 looks, 6900 noise samples, 25 misses",
+		"staged: 100 noise samples choose the class, then at most 3,200 in 6 planned look(s)", "α = 0.001 for each image; union bound", "12 of 12 images decided, 36 looks, 6,900 noise samples, 25 misses",
 		"12 images, 9 abstained, average certified radius 0.0037", "sha256:c0b496bc62973d9717e486a591bc700e9afc25d4b4f37cd9b629c31a73826aaf, matches"} {
 		if code != 0 || !strings.Contains(text, want) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
@@ -58,7 +58,7 @@ func TestLedgerInfo(t *testing.T) {
 
 // The contract with scripts: exit code 0 only if everything holds.
 func TestLedgerVerify(t *testing.T) {
-	if text, code := output(t, "ledger", "verify", oldLedger); code != 0 || !strings.Contains(text, "holds: 12 images, 36 looks, 6900 noise samples, sha256:c0b496bc") {
+	if text, code := output(t, "ledger", "verify", oldLedger); code != 0 || !strings.Contains(text, "holds: 12 images, 36 looks, 6,900 noise samples, sha256:c0b496bc") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	b, _ := os.ReadFile(oldLedger)

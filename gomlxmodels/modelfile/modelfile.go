@@ -16,6 +16,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/internal/textfile"
 )
@@ -53,19 +54,19 @@ type Card struct {
 func (c *Card) Rendered() *table.Table {
 	t := table.New("", "")
 	t.Add("architecture", fmt.Sprintf("%s for images of %v", c.Architecture.Name, c.Architecture.Shape))
-	t.Add("parameters", table.Grouped(float64(c.Parameters), 0))
+	t.Add("parameters", printable.Count(c.Parameters))
 	t.Add("classes", strings.Join(c.Classes, ", "))
 	if c.Source != nil {
 		t.Add("source", fmt.Sprintf("%s, %s", c.Source.Origin, c.Source.File))
 	}
 	if c.Train.Name != "" {
-		t.Add("trained on", fmt.Sprintf("%s, %s images", c.Train.Name, table.Grouped(float64(c.Train.Images), 0)))
+		t.Add("trained on", fmt.Sprintf("%s, %s images", c.Train.Name, printable.Count(c.Train.Images)))
 		t.Add("recipe", fmt.Sprintf("noise of σ = %g, %d epochs, batches of %d, rate %g, seed %d", c.Recipe.Noise(),
 			c.Recipe.Epochs, c.Recipe.BatchSize, c.Recipe.LearningRate, c.Recipe.Seed))
 	}
 	if c.Test.Name != "" {
 		t.Add("accuracy", fmt.Sprintf("%.4f on %s, %s images", c.Accuracy, c.Test.Name,
-			table.Grouped(float64(c.Test.Images), 0)))
+			printable.Count(c.Test.Images)))
 		t.Add("the same with noise", fmt.Sprintf("%.4f", c.NoisyTest))
 	}
 	if p := c.Pruning; p != nil {

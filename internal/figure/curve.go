@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/bound"
 )
 
@@ -60,7 +60,7 @@ func CertifiedAccuracy(c draw.Canvas, words Words, curves ...Curve) {
 			if len(curves) == 1 {
 				p.Add(capLabel(curve))
 			} else if len(caps) == 0 {
-				limit.Name = "largest radius of n ≤ " + table.Grouped(float64(curve.Samples), 0)
+				limit.Name = "largest radius of n ≤ " + printable.Count(curve.Samples)
 			}
 			caps[curve.Cap] = true
 			limits = append(limits, limit)
@@ -109,7 +109,7 @@ func capLabel(curve Curve) *plotter.Labels {
 	}
 	return &plotter.Labels{
 		XYs: plotter.XYs{at}, Offset: vg.Point{X: -2},
-		Labels: []string{"cap of n ≤ " + table.Grouped(float64(curve.Samples), 0)}, TextStyle: []draw.TextStyle{style},
+		Labels: []string{"cap of n ≤ " + printable.Count(curve.Samples)}, TextStyle: []draw.TextStyle{style},
 	}
 }
 

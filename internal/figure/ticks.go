@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // roundTicks stand at whole multiples of 1, 2 or 5 times a power of ten, at most eight of them,
@@ -28,7 +28,7 @@ func (roundTicks) Ticks(low, high float64) []plot.Tick {
 		tick := plot.Tick{Value: k * step / 2}
 		if math.Mod(k, 2) == 0 {
 			tick.Value = k / 2 * step
-			tick.Label = minus(table.Grouped(tick.Value+0, digits))
+			tick.Label = minus(printable.Grouped(tick.Value+0, digits))
 		}
 		ticks = append(ticks, tick)
 	}
@@ -63,7 +63,7 @@ func LogTicks(axis *plot.Axis) {
 	for power := low; power <= high; power++ {
 		tick := plot.Tick{Value: math.Pow10(power), Label: "10^" + minus(strconv.Itoa(power))}
 		if power >= -3 && power <= 3 {
-			tick.Label = table.Grouped(tick.Value, max(0, -power))
+			tick.Label = printable.Grouped(tick.Value, max(0, -power))
 		}
 		ticks = append(ticks, tick)
 		for digit := 2; digit < 10 && power < high; digit++ {

@@ -90,10 +90,13 @@ func TestTooManyDigits(t *testing.T) {
 }
 
 type paperCell struct {
+	Type    string `json:"cell_type"`
+	Source  sourceLines
 	Outputs []paperOutput
 }
 
 type paperOutput struct {
+	Text     sourceLines // of a stream
 	Data     map[string]json.RawMessage
 	Metadata map[string]struct{ Width, Height int }
 }

@@ -47,6 +47,7 @@ var unnamed = map[string]string{
 	"resample.Clustered":               "a design of the field",
 	"rs/bound.DKW":                     "a bound of the field, compared with other software",
 	"rs/bound.UnionBound":              "a bound of the field, compared with other software",
+	"spectral.HighFrequencyFraction":   "a number of the field; MeasurePaths gives it of every path",
 	"spectral.NewPixel":                "the plain path, beside those in amplitude and phase",
 }
 

@@ -1,11 +1,12 @@
-// Package printable keeps what a terminal would obey, or what would turn text around, out of text
-// for people: names in files that others made may hold anything. Such characters become \u001b,
-// which is what JSON writes, too.
+// Package printable writes what people read: counts in groups of digits, and text without what a
+// terminal would obey, or what would turn text around: names in files that others made may hold
+// anything. Such characters become \u001b, which is what JSON writes, too.
 package printable
 
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -98,3 +99,26 @@ func Args(args []any) []any {
 	}
 	return safe
 }
+
+// Count writes a number of things as people read it, with commas between groups of three digits.
+func Count[N ~int | ~int64 | ~uint64](n N) string { return Grouped(float64(n), 0) }
+
+// Grouped writes a number with commas between groups of three digits before its point.
+func Grouped(v float64, digits int) string {
+	s := strconv.FormatFloat(v, 'f', digits, 64)
+	whole, rest, _ := strings.Cut(s, ".")
+	first := len(whole) - len(strings.TrimLeft(whole, "-"))
+	for i := len(whole) - 3; i > first; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if rest != "" {
+		whole += "." + rest
+	}
+	return whole
+}
+
+// Name is a name of a program, such as gaussian_noise, as people write it.
+func Name(name string) string { return names.Replace(name) }
+
+var names = strings.NewReplacer("_", " ", "gaussian", "Gaussian", "jpeg", "JPEG", "augmix", "AugMix",
+	"abberation", "aberration") // as the published set has it

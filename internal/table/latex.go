@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -28,13 +29,16 @@ var latexEscapes = strings.NewReplacer(
 	`[`, `{[}`, `]`, `{]}`, `*`, `{*}`, // which \\ and \item would take for themselves
 	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, `<`, `\textless{}`, `>`, `\textgreater{}`,
 	`σ`, `$\sigma$`, `α`, `$\alpha$`, `ε`, `$\varepsilon$`, `μ`, `$\mu$`, `Φ`, `$\Phi$`, `ℓ`, `$\ell$`,
-	`⁻¹`, `$^{-1}$`, `¹`, `$^1$`, `½`, `$\frac12$`, `√`, `$\surd$`, `→`, `$\to$`, `“`, "``", `”`, `''`, `’`, `'`,
-	`₀`, `$_0$`, `₁`, `$_1$`, `₂`, `$_2$`, `∞`, `$\infty$`, `²`, `$^2$`,
-	`≥`, `$\geq$`, `≤`, `$\leq$`, `±`, `$\pm$`, `×`, `$\times$`, `−`, `$-$`, `·`, `$\cdot$`, `–`, `--`, `…`, `\ldots{}`,
+	`⁻¹`, `$^{-1}$`, `½`, `$\frac12$`, `√`, `$\surd$`, `→`, `$\to$`, `“`, "``", `”`, `''`, `’`, `'`,
+	`₀`, `$_0$`, `₁`, `$_1$`, `₂`, `$_2$`, `∞`, `$\infty$`,
+	`⁻`, `$^-$`, `⁰`, `$^0$`, `¹`, `$^1$`, `²`, `$^2$`, `³`, `$^3$`, `⁴`, `$^4$`, `⁵`, `$^5$`, `⁶`, `$^6$`,
+	`⁷`, `$^7$`, `⁸`, `$^8$`, `⁹`, `$^9$`, `≥`, `$\geq$`, `≤`, `$\leq$`, `±`, `$\pm$`,
+	`×`, `$\times$`, `−`, `$-$`, `·`, `$\cdot$`, `–`, `--`, `…`, `\ldots{}`,
 )
 
 // LaTeX is the table as a tabular environment with booktabs rules; title and notes are comments
-// above it, so that the text around decides on the caption. A document needs \usepackage{booktabs}.
+// above it, so that the text around decides on the caption. Numbers are as people read them. A
+// document needs \usepackage{booktabs}.
 func (t *Table) LaTeX() string {
 	var s strings.Builder
 	if t.Title != "" {
@@ -53,31 +57,28 @@ func (t *Table) LaTeX() string {
 	}
 	s.WriteString("}\n\\toprule\n")
 	if strings.Join(t.Columns, "") != "" {
-		header := make([]any, len(t.Columns))
+		header := make([]string, len(t.Columns))
 		for i, name := range t.Columns {
-			header[i] = name
+			header[i] = equation.ReplaceAllString(EscapeLaTeX(name), "$$$1$$")
 		}
-		latexRow(&s, header)
+		s.WriteString(strings.Join(header, " & ") + " \\\\\n")
 		s.WriteString("\\midrule\n")
 	}
 	for _, row := range t.Rows {
-		latexRow(&s, row)
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = EscapeLaTeX(strings.ReplaceAll(human(cell), "\n", " "))
+		}
+		s.WriteString(strings.Join(cells, " & ") + " \\\\\n")
 	}
 	s.WriteString("\\bottomrule\n\\end{tabular}\n")
 	return s.String()
 }
 
+// equation is the name of a column such as r = 0.25.
+var equation = regexp.MustCompile(`^([a-zA-Z] = [\d.]+)$`)
+
 // latexComment begins a comment again behind every line end, of which TeX takes a carriage return for one.
 func latexComment(s *strings.Builder, text string) {
 	s.WriteString("% " + strings.NewReplacer("\r\n", "\n% ", "\r", "\n% ", "\n", "\n% ").Replace(text) + "\n")
-}
-
-func latexRow(s *strings.Builder, cells []any) {
-	for i, cell := range cells {
-		if i > 0 {
-			s.WriteString(" & ")
-		}
-		s.WriteString(EscapeLaTeX(strings.ReplaceAll(Format(cell), "\n", " ")))
-	}
-	s.WriteString(" \\\\\n")
 }

@@ -185,21 +185,24 @@ func (t *Table) Save(path string) error {
 func human(value any) string {
 	s := Format(value)
 	f, ok := number(value)
-	switch v := reflect.ValueOf(value); {
-	case !ok:
-		return s
-	case v.IsValid() && (v.CanInt() || v.CanUint()) && math.Abs(f) >= 10_000:
-		return Grouped(f, 0)
+	if _, chosen := value.(Rounded); !ok || chosen {
+		return map[bool]string{true: minus(s), false: s}[ok]
 	}
 	if digits, power, ok := strings.Cut(s, "e"); ok {
 		n, err := strconv.Atoi(power)
 		if err != nil {
 			return s
 		}
-		return digits + " · 10" + raised.Replace(strconv.Itoa(n))
+		return minus(digits) + " · 10" + raised.Replace(strconv.Itoa(n))
 	}
-	return s
+	if math.Abs(f) >= 1000 {
+		s = printable.Grouped(f, 0)
+	}
+	return minus(s)
 }
+
+// minus writes a number with the sign that people write.
+func minus(number string) string { return strings.Replace(number, "-", "−", 1) }
 
 var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶",
 	"7", "⁷", "8", "⁸", "9", "⁹")
@@ -293,18 +296,4 @@ func Format(value any) string {
 		return strconv.FormatFloat(f, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(f, 'f', 3, 64)
-}
-
-// Grouped writes a number with commas between groups of three digits before its point.
-func Grouped(v float64, digits int) string {
-	s := strconv.FormatFloat(v, 'f', digits, 64)
-	whole, rest, _ := strings.Cut(s, ".")
-	first := len(whole) - len(strings.TrimLeft(whole, "-"))
-	for i := len(whole) - 3; i > first; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if rest != "" {
-		whole += "." + rest
-	}
-	return whole
 }

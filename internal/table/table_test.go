@@ -145,9 +145,9 @@ func TestLaTeXEscapes(t *testing.T) {
 	}
 }
 
-// A page has digits in groups and powers of ten; other forms are for programs, too.
+// A page and a paper have digits in groups and powers of ten; other forms are for programs, too.
 func TestHuman(t *testing.T) {
-	for value, want := range map[any]string{9999: "9999", 100_000: "100,000", -12_345: "-12,345", 7e-5: "7 · 10⁻⁵", 0.25: "0.250",
+	for value, want := range map[any]string{999: "999", 1000: "1,000", 4180.4: "4,180", 100_000: "100,000", -12_345: "−12,345", -0.25: "−0.250", -7e-5: "−7 · 10⁻⁵", 7e-5: "7 · 10⁻⁵", 0.25: "0.250",
 		"1e5": "1e5", 0: "0"} {
 		if got := human(value); got != want {
 			t.Errorf("%v reads %q, want %q", value, got, want)

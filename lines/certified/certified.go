@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
@@ -45,7 +46,7 @@ type Setting struct {
 // SettingOf is that of runs under a rule.
 func SettingOf(p *rule.Plan, sigma float64) *Setting {
 	h := p.Header()
-	text := fmt.Sprintf("%s, at most %d noise samples", h.Name, p.MaxSamples())
+	text := fmt.Sprintf("%s, at most %s noise samples", h.Name, printable.Count(p.MaxSamples()))
 	if h.Tolerance > 0 {
 		text += fmt.Sprintf(", tolerance %g", h.Tolerance)
 	}
@@ -140,11 +141,11 @@ func Notes(models []Model, o Options) []string {
 	}
 	notes := []string{"Both accuracies are certified; the line, and what stands above it, are estimates."}
 	if s := models[0].Setting; s != nil {
-		notes = append(notes, fmt.Sprintf("Certificates: %v. Of these %d, at most %.4g are expected to be false, α "+
-			"each.", *s, rows, s.Alpha*float64(rows)))
+		notes = append(notes, fmt.Sprintf("Certificates: %v. Of these %s, at most %.4g are expected to be false, α "+
+			"each.", *s, printable.Count(rows), s.Alpha*float64(rows)))
 	} else {
-		notes = append(notes, fmt.Sprintf("The logs of %d certificates do not say their α, σ and rule: that these "+
-			"are equal is taken on trust.", rows))
+		notes = append(notes, fmt.Sprintf("The logs of %s certificates do not say their α, σ and rule: that these "+
+			"are equal is taken on trust.", printable.Count(rows)))
 	}
 	return notes
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -29,6 +30,13 @@ func (s Scored) Certified(method confidence.Method, radii ...float64) []confiden
 	return nb.Must(confidences.Certify(nb.Context(), s.Ledger, radii, confidences.Options{Method: method}))
 }
 
+// About is the name of the set with the settings of its certificates.
+func (s Scored) About() string {
+	h := nb.Must(rs.Open(s.Ledger)).Header
+	return fmt.Sprintf("%s, σ = %g, n ≤ %s, α = %g", s.Name, h.Sigma,
+		printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples), h.Alpha)
+}
+
 // Bins are count bins of equal width, closed on the left.
 func Bins(count int) *calib.Bins { return nb.Must(calib.Uniform(count, calib.LeftClosed)) }
 
@@ -38,7 +46,7 @@ func About(sets ...Scored) *nb.Tabular {
 		"engine of the stored scores")
 	for _, s := range sets {
 		h := nb.Must(rs.Open(s.Ledger)).Header
-		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, h.Sigma, h.Rule.Name,
+		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, fmt.Sprint(h.Sigma), h.Rule.Name,
 			h.Rule.Looks[len(h.Rule.Looks)-1].Samples, h.Model.Identity.Engine)
 	}
 	return t
@@ -82,13 +90,14 @@ func (p Pair) Worst(correct []bool, bins *calib.Bins) (t *nb.Tabular, clean, bri
 func (p Pair) Chain(bins *calib.Bins) *nb.Tabular {
 	t := nb.Columns("first and second right", "clean ECE", "ECE of Brier confidences", "largest ECE (CCE)",
 		"mean gap G", "certified Brier score")
+	yes := map[bool]string{true: "yes", false: "no"}
 	for _, c := range [][]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 		_, clean, brier, worst := p.Worst(c, bins)
 		cbs, gap, err := calib.CertifiedBrier(c, p.Lower, p.Upper)
 		nb.Check(err)
 		nb.Assert(brier <= worst+1e-12 && worst <= gap+1e-12 && gap <= math.Sqrt(cbs)+1e-12,
 			"the chain of inequalities is broken for %v: %g, %g, %g, %g", c, brier, worst, gap, cbs)
-		t.Add(fmt.Sprint(c[0], ", ", c[1]), clean, brier, worst, gap, cbs)
+		t.Add(yes[c[0]]+", "+yes[c[1]], clean, brier, worst, gap, cbs)
 	}
 	return t
 }
@@ -135,7 +144,8 @@ func Searches(s Scored) (*nb.Tabular, []nb.Line) {
 		nb.Assert(max(clean, atBrier, dece, found) <= exact+1e-12 && exact <= gap+1e-12,
 			"out of order at %g: %g, %g, %g, %g, %g, %g",
 			c.Radius, clean, atBrier, dece, found, exact, gap)
-		t.Add(c.Radius, len(c.Correct), clean, atBrier, dece, found, exact, math.Round(1e4*(exact-found))/1e4, gap)
+		t.Add(fmt.Sprint(c.Radius), len(c.Correct), clean, atBrier, dece, found, exact,
+			math.Round(1e4*(exact-found))/1e4, gap)
 		for i, y := range []float64{exact, found, dece, atBrier, clean} {
 			lines[i].X, lines[i].Y = append(lines[i].X, c.Radius), append(lines[i].Y, y)
 		}
@@ -175,7 +185,8 @@ func ADMM(s Scored, radius float64, steps int) {
 				Caption: "residuals along a run of ADMM, " + title}, residuals...),
 			nb.Assignments("Assignment a of ten samples to 15 bins, from 0 (black) to 1 (white); "+title, 15,
 				run.Snapshots...),
-			fmt.Sprintf("best %.4f at step %d of %d; the optimum is %.4f", run.Best, run.BestStep, run.Done, exact))
+			fmt.Sprintf("best %.4f at step %s of %s; the optimum is %.4f", run.Best, printable.Count(run.BestStep),
+				printable.Count(run.Done), exact))
 		nb.Assert(run.Best > 0 && run.Best <= exact+1e-12, "ADMM found %g, more than the optimum %g", run.Best, exact)
 	}
 }

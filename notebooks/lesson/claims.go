@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/conformal"
@@ -39,17 +40,18 @@ func Claims(s Scored, delta float64, radii ...float64) (*nb.Widget, []float64) {
 		claim := nb.Must(calib.Claim(c.Correct, c.Lower, c.Upper, Bins(15), c.Of, confidence.Paper.Fails(h.Alpha),
 			delta))
 		t := nb.Columns("what is claimed", "calibration error at most", "holds", "assumes")
-		t.Title = fmt.Sprintf("%s: %d of %d images certified at R = %g", s.Name, n, c.Of, c.Radius)
+		t.Title = fmt.Sprintf("%s: %s of %s images certified at R = %g", s.Name, printable.Count(n),
+			printable.Count(c.Of), c.Radius)
 		t.Add("where every interval holds", claim.CCE,
 			fmt.Sprintf("radius and interval of an image each with probability %g", 1-h.Alpha),
 			"noise independent of the model")
 		t.Add("on average over the noise", claim.Expected, "as a mean, of no single run", "the same")
-		t.Add("all images at once", claim.Joint, fmt.Sprintf("with probability %g: at most %d of %d images fail",
-			1-delta, claim.Failures, c.Of), "and independent between images; one run")
+		t.Add("all images at once", claim.Joint, fmt.Sprintf("with probability %g: at most %d of %s images fail",
+			1-delta, claim.Failures, printable.Count(c.Of)), "and independent between images; one run")
 		t.Add("the population", claim.Population, fmt.Sprintf("with probability %g", 1-2*delta),
 			"and images drawn independently, bins fixed before")
 		tables, together = append(tables, t), append(together, claim.Joint)
-		all.Add(c.Radius, n, claim.CCE, claim.Expected, claim.Joint, claim.Population)
+		all.Add(fmt.Sprint(c.Radius), n, claim.CCE, claim.Expected, claim.Joint, claim.Population)
 		for i, y := range []float64{claim.Population, claim.Joint, claim.Expected, claim.CCE} {
 			lines[i].X, lines[i].Y = append(lines[i].X, c.Radius), append(lines[i].Y, y)
 		}
@@ -96,7 +98,7 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 		t.Title = fmt.Sprintf("%s at R = %g", s.Name, c.Radius)
 		for i, row := range rows {
 			t.Add(row.Confidences, third(*row.ECE), *row.Resolution, third(*row.CCE), *row.Joint, *row.CBS)
-			all.Add(c.Radius, g.String(), row.Confidences, *row.Resolution, *row.CCE, *row.Joint, *row.CBS)
+			all.Add(fmt.Sprint(c.Radius), g.String(), row.Confidences, *row.Resolution, *row.CCE, *row.Joint, *row.CBS)
 			lines[i].X, lines[i].Y = append(lines[i].X, c.Radius), append(lines[i].Y, *row.CBS)
 		}
 		if useless {
@@ -127,14 +129,14 @@ func Sets(name, clean, attacked string) (*nb.Widget, float64) {
 	all := nb.Columns("R", "level β", "images needed", "clean: mean size", "coverage", "95 % range",
 		"attacked: mean size", "coverage", "95 % interval")
 	all.Title = name
-	span := func(r [2]float64) string { return fmt.Sprintf("%.3f–%.3f", r[0], r[1]) }
+	span := func(r [2]float64) string { return fmt.Sprintf("%.3f to %.3f", r[0], r[1]) }
 	for i, row := range files[0].Radii {
-		t := nb.Columns("images", "number", "mean size of a set", "coverage", "95 %")
+		t := nb.Columns("images", "number", "mean size of a set", "coverage", "95 % range")
 		t.Title = fmt.Sprintf("%s: sets that hold the label within R = %g with probability %g", name, row.Radius,
 			1-files[0].Miscoverage)
 		t.Add("clean", files[0].Test, row.Clean.Size, row.Clean.Coverage, span(row.Clean.Range))
-		cells := []any{row.Radius, row.Level, row.Needed, row.Clean.Size, row.Clean.Coverage, span(row.Clean.Range),
-			"–", "–", "–"}
+		cells := []any{fmt.Sprint(row.Radius), row.Level, row.Needed, row.Clean.Size, row.Clean.Coverage,
+			span(row.Clean.Range), "–", "–", "–"}
 		least = min(least, row.Clean.Coverage)
 		if a := files[1].Radii[i].Attacked; a != nil {
 			t.Add("attacked", files[1].Test, a.Size, a.Coverage, span(a.Range))
@@ -145,9 +147,9 @@ func Sets(name, clean, attacked string) (*nb.Widget, float64) {
 		radii, tables = append(radii, row.Radius), append(tables, t)
 	}
 	all.Notes = []string{fmt.Sprintf("%s, σ = %g, one noise sample an image. Probability %g over calibration "+
-		"images, test image and the noise of both: marginal, not for one image. %d images calibrate and %d are "+
-		"tested; under attack %d and %d. Clean: range of the coverage of exchangeable images (beta-binomial).",
-		files[0].Data, files[0].Sigma, 1-files[0].Miscoverage, files[0].Calibration, files[0].Test,
-		files[1].Calibration, files[1].Test)}
+		"images, test image and the noise of both: marginal, not for one image. %s images calibrate and %s are "+
+		"tested; under attack %s and %s. Clean: range of the coverage of exchangeable images (beta-binomial).",
+		files[0].Data, files[0].Sigma, 1-files[0].Miscoverage, printable.Count(files[0].Calibration),
+		printable.Count(files[0].Test), printable.Count(files[1].Calibration), printable.Count(files[1].Test))}
 	return slide(name+": prediction sets by radius", radii, tables, all), least
 }

@@ -94,7 +94,7 @@ type Answers struct {
 // HCRByHand computes the loss of hierarchical consistency of one image of class 0, whose first view
 // is itself: a table by view, a table of the terms, and the loss.
 func HCRByHand(lambda, eta float64, views ...Answers) (byView, terms *nb.Tabular, loss float64) {
-	byView = nb.Columns("view", "p under noise 1", "p under noise 2", "mean of the view", "within: L_G",
+	byView = nb.Columns("view", "p under noise 1", "p under noise 2", "mean of the view", "within the view",
 		"between: KL(view ‖ all)")
 	all, count := 0.0, float64(len(views))
 	for _, v := range views {

@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 )
@@ -65,12 +65,12 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		}
 		figures = append(figures, nb.Lines(nb.Axes{
 			Title: fmt.Sprintf("The band holds the true curve\n%d images, %s noise samples in all, σ = %g", len(run.Rows),
-				table.Grouped(float64(run.Passes()), 0), opt.Sigma),
+				printable.Count(run.Passes()), opt.Sigma),
 			X: "radius", Y: "share of the images",
-			Caption: fmt.Sprintf("certified accuracy against the radius after %d noise samples, with the band of "+
-				"the true one, and the true one", run.Passes()),
+			Caption: fmt.Sprintf("certified accuracy against the radius after %s noise samples, with the band of "+
+				"the true one, and the true one", printable.Count(run.Passes())),
 		}, certified, trueLine))
-		slider.Values = append(slider.Values, table.Grouped(float64(budget), 0))
+		slider.Values = append(slider.Values, printable.Count(budget))
 		rows.Add(budget, run.Passes(), run.ACR().Value, fmt.Sprintf("%.3f to %.3f", bands.Radius.Lower,
 			bands.Radius.Upper), same.ACR().Value)
 		spent := float64(run.Passes())

@@ -14,9 +14,9 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
-	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -106,31 +106,13 @@ func Testbed() lines.Models {
 
 // OnPath are some images on a path between two, in steps of equal number, clipped for the screen.
 func OnPath(path spectral.Path, a, b []uint8, every int) (images [][]uint8, words []string) {
-	points := nb.Must(path.Set(unit(a), unit(b)))
+	points := nb.Must(path.Set(inUnits(a), inUnits(b)))
 	values := make([]float64, len(a))
 	for j := 0; j < points; j += every {
 		path.Point(values, j)
 		images, words = append(images, nb.Bytes(values)), append(words, fmt.Sprintf("point %d", j))
 	}
 	return images, words
-}
-
-func unit(image []uint8) []float64 {
-	out := make([]float64, len(image))
-	for i, v := range image {
-		out[i] = float64(v) / pixel.Steps
-	}
-	return out
-}
-
-// Curve is what a path's predictions are where two classes share the probability, the first having
-// q(j) at point j of 100.
-func Curve(q func(j int) float64) []float64 {
-	var p []float64
-	for j := range 100 {
-		p = append(p, q(j), 1-q(j))
-	}
-	return p
 }
 
 // Voters are six classifiers of ten classes, with their predictions on images with and without a
@@ -190,8 +172,8 @@ func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabu
 	add := func(name string, changed []uint8) {
 		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, changed,
 			images.Pixels)), nil))
-		names, maps = append(names, strings.ReplaceAll(name, "_", " ")), append(maps, logarithm(s.Amplitude))
-		t.Add(name, nb.Must(s.Amplitude.Centroid()))
+		names, maps = append(names, printable.Name(name)), append(maps, logarithm(s.Amplitude))
+		t.Add(printable.Name(name), nb.Must(s.Amplitude.Centroid()))
 	}
 	for _, name := range []string{"brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise",
 		"impulse_noise"} {
@@ -212,18 +194,6 @@ func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabu
 	}
 	return nb.HeatMaps(fmt.Sprintf("CIFAR-10, severity %d: mean amplitude of what shifts and augmentations change, by "+
 		"frequency, as logarithm to base 10", severity), -1, 1.5, names, maps...), t
-}
-
-// Classes are the classes of a path's predictions for two classes, as Curve gives them.
-func Classes(p []float64) (classes []int32) {
-	for j := 0; j < len(p); j += 2 {
-		class := int32(0)
-		if p[j+1] > p[j] {
-			class = 1
-		}
-		classes = append(classes, class)
-	}
-	return classes
 }
 
 // Grouped are the testbed's models of the paper's figure 4: those of torchvision, those trained for

@@ -102,13 +102,30 @@ func Here(names ...string) *dataset.Dataset {
 	return nil
 }
 
-// network is the name that a reader knows a network by.
-func network(file string) string {
+// Network is the name that a reader knows a network by: "GOOD 80" for fmnist-good80.
+func Network(file string) string {
 	name := file[strings.LastIndex(file, "-")+1:]
 	if q, good := strings.CutPrefix(name, "good"); good {
 		return "GOOD " + q
 	}
 	return strings.Replace(name, "oe", "OE", 1)
+}
+
+// Foreign is what a reader calls a set of images, by its name in files; "in" are the own images of one network.
+var Foreign = map[string]string{"in": "clothes", "mnist": "digits", "grey": "grey crops", "uniform": "uniform noise",
+	"smooth": "smooth noise", "out": "out-images", "own": "own images", "clothes": "clothes", "vehicles": "vehicles"}
+
+// Histograms are those of nb.HistogramRows, a row for each network on own images and on the sets.
+func Histograms(networks, sets []string, file func(network, set string) *ood.Measurement) *nb.Figure {
+	rows := make([][]*ood.Measurement, len(networks))
+	for i, name := range networks {
+		for _, set := range append([]string{"in"}, sets...) {
+			m := *file(name, set)
+			m.Header.Model.Name, m.Header.Data.Name = Network(name), Foreign[set]
+			rows[i] = append(rows[i], &m)
+		}
+	}
+	return nb.HistogramRows(rows...)
 }
 
 // ByClass shows a foreign image of each of its classes, the first of a set, in a row for each
@@ -124,7 +141,7 @@ func ByClass(data *dataset.Dataset, classes, networks []string, file func(networ
 				first[l.Label] = l
 			}
 		}
-		rows[k].Name = network(name)
+		rows[k].Name = Network(name)
 		for _, label := range slices.Sorted(maps.Keys(first)) {
 			l := first[label]
 			rows[k].Images = append(rows[k].Images, images.Image(images.Index(l.Image)))
@@ -155,7 +172,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 		nb.Must(ood.Attack(nb.Context(), open(name), one, o))
 		points = append(points, nb.Must(dataset.ReadAnyArray(nb.Context(), o.Points)).Reals())
 		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])),
-			append(row.Heads, "against "+network(name))
+			append(row.Heads, "against "+Network(name))
 	}
 	for _, p := range points {
 		x, words := make([]float64, len(p)), make([]string, len(networks))
@@ -164,7 +181,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 		}
 		for k, name := range networks {
 			_, log := feedforward.LogConfidence(nb.Must(open(name).Forward(x)))
-			words[k] = fmt.Sprintf("%s %.3f", network(name), math.Exp(log))
+			words[k] = fmt.Sprintf("%s %.3f", Network(name), math.Exp(log))
 		}
 		row.Words = append(row.Words, strings.Join(words, "\n"))
 	}

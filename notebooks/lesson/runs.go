@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
@@ -33,7 +34,7 @@ func SampleBySample(a, b *rs.Run) (t *nb.Tabular, flipped int) {
 	}
 	return nb.Facts(
 		"images with another count", fmt.Sprintf("%d of %d", images, len(a.Rows)),
-		"noise samples with another answer", fmt.Sprintf("%d of %d", flipped, a.Passes()),
+		"noise samples with another answer", printable.Count(flipped)+" of "+printable.Count(a.Passes()),
 		"greatest difference of a radius", apart,
 	), flipped
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/spectral/fourier"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
@@ -143,7 +143,7 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 			if info.Family != family {
 				continue
 			}
-			row := nb.Row{Name: strings.ReplaceAll(info.Name, "_", " ")}
+			row := nb.Row{Name: printable.Name(info.Name)}
 			for severity := 1; severity <= 5; severity++ {
 				row.Images = append(row.Images, Corrupted(images, corrupt.Setting{Name: info.Name, Severity: severity},
 					i))
@@ -159,14 +159,14 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 	}
 }
 
-// Names are those of the corruptions of a family.
-func Names(family corrupt.Family) (names []string) {
+// Names are those of the corruptions of a family, and titles the same as people write them.
+func Names(family corrupt.Family) (names, titles []string) {
 	for _, info := range corrupt.List() {
 		if info.Family == family {
-			names = append(names, info.Name)
+			names, titles = append(names, info.Name), append(titles, printable.Name(info.Name))
 		}
 	}
-	return names
+	return names, titles
 }
 
 // Changed shows the mean amplitude spectrum of what the corruptions of CIFAR-C and C-bar change of
@@ -189,16 +189,16 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, out, images.Pixels)),
 			nil))
 		centroid := nb.Must(s.Amplitude.Centroid())
-		t.Add(string(info.Group), strings.ReplaceAll(info.Name, "_", " "), severity, centroid)
+		t.Add(string(info.Group), printable.Name(info.Name), severity, centroid)
 		means[info.Group] += centroid / 5
-		names[info.Family] = append(names[info.Family], strings.ReplaceAll(info.Name, "_", " "))
+		names[info.Family] = append(names[info.Family], printable.Name(info.Name))
 		maps[info.Family] = append(maps[info.Family], logarithm(s.Amplitude))
 	}
 	slices.SortFunc(t.Rows, func(a, b []any) int { return cmp.Compare(a[3].(float64), b[3].(float64)) })
 	amplitude, power := nb.Must(clean.Amplitude.Slope(1, 15)), nb.Must(clean.Power.Slope(1, 15))
 	t.Notes = []string{
 		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %s images%s.", means[corrupt.Low],
-			means[corrupt.Mid], means[corrupt.High], table.Grouped(float64(images.Len()), 0), note),
+			means[corrupt.Mid], means[corrupt.High], printable.Count(images.Len()), note),
 		fmt.Sprintf("From 1 to 15 periods the clean spectrum falls off with the frequency to the power −%.2f in "+
 			"amplitude, −%.2f in power.", -amplitude.Exponent, -power.Exponent),
 		corrupt.DrawnFrost,
@@ -216,21 +216,21 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 	s := nb.Must(sweep.Open(folder))
 	c := nb.Must(compare.MeanACR(nb.Context(), s.Radii(), resample.Options{}))
 	severities := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Severities), " ", ", "), "[]")
-	groups = nb.Columns("mean over", "severities", "ACR", "low", "high", "published")
+	groups = nb.Columns("mean over", "ACR (95 %)", "published")
 	add := func(name, key string, a compare.NamedACR) {
-		groups.Add(name, severities, a.ACR, a.Interval.Low, a.Interval.High, published[key])
+		groups.Add(name, fmt.Sprintf("%.2f (%.2f to %.2f)", a.ACR, a.Interval.Low, a.Interval.High), published[key])
 	}
 	add("all fifteen: mACR", "mACR", c.MACR)
 	for _, g := range c.Groups {
 		if published[g.Name] != 0 {
-			add("mACR-"+g.Name, g.Name, g)
+			add("five of "+g.Name+" frequency", g.Name, g)
 		}
 	}
-	note := fmt.Sprintf("%d images of %s, n ≤ %s noise samples for each, %g %% intervals of the bootstrap over images.",
-		c.Images, s.Header.Data.Name,
-		table.Grouped(float64(s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples), 0), 100*c.Bootstrap.Confidence)
+	data, _, _ := strings.Cut(s.Header.Data.Name, "[")
+	note := fmt.Sprintf("%d images of %s, severities %s, n ≤ %s, intervals of the bootstrap over images.", c.Images, data,
+		severities, printable.Count(s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples))
 	if s.Clean != nil {
-		note += fmt.Sprintf(" Without corruption the ACR is %.4f; published %.3f.", s.Clean.ACR().Value,
+		note += fmt.Sprintf(" Without corruption the ACR is %.3f; published %.3f.", s.Clean.ACR().Value,
 			published["clean"])
 	}
 	if len(s.Unfinished) > 0 {
@@ -240,19 +240,15 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 		note += " " + corrupt.DrawnFrost
 	}
 	groups.Notes = []string{note}
-	ordered := len(c.Order) > 0
 	for _, d := range c.Order {
-		groups.Notes = append(groups.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired by image).", d.Name,
+		groups.Notes = append(groups.Notes, fmt.Sprintf("From %s: %.3f (%.3f to %.3f, paired by image).", d.Name,
 			d.Difference.Difference, d.Interval.Low, d.Interval.High))
-		ordered = ordered && d.Difference.Difference > 0
 	}
-	groups.Notes = append(groups.Notes, "Low < Mid < High: "+map[bool]string{true: "yes", false: "no"}[ordered]+
-		"; published: yes.")
 	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(b.ACR, a.ACR) })
 	dots := figure.Forest{Title: "Contrast and fog cost most radius, brightness and JPEG least",
 		X: "average certified radius; bar: without corruption"}
 	for _, a := range c.Corruptions {
-		dots.Rows = append(dots.Rows, figure.ForestRow{Name: strings.ReplaceAll(a.Name, "_", " "), Value: a.ACR,
+		dots.Rows = append(dots.Rows, figure.ForestRow{Name: printable.Name(a.Name), Value: a.ACR,
 			Low: a.Interval.Low, High: a.Interval.High, Bound: s.Clean.ACR().Value, Ink: figure.Palette[0]})
 	}
 	return groups, nb.Plot(dots, dots.Title)

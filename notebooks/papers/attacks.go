@@ -1,16 +1,17 @@
 package papers
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 )
 
@@ -35,7 +36,7 @@ func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps
 	for k, p := range found {
 		name := "none"
 		if k > 0 {
-			name = attacks[k-1].String()
+			name = strings.NewReplacer("-", "−", ",", ", ").Replace(attacks[k-1].String())
 		}
 		nb.Assert(slices.Equal(p.Classes, found[0].Classes), "the attack %s changes an answer", name)
 		correct, mean := make([]bool, images.Len()), 0.0
@@ -46,8 +47,7 @@ func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps
 		means = append(means, mean)
 		eces = append(eces, nb.Must(calib.ECE(correct, p.Confidence, bins)))
 		adaptive = append(adaptive, nb.Must(calib.AdaECE(correct, p.Confidence, 15)))
-		t.Add(name, nb.Must(calib.Accuracy(correct)), mean, eces[k], adaptive[k], fmt.Sprintf("%.4f", plain[k]/100),
-			fmt.Sprintf("%.4f", robust[k]/100))
+		t.Add(name, nb.Must(calib.Accuracy(correct)), mean, eces[k], adaptive[k], plain[k]/100, robust[k]/100)
 		line := nb.Line{Name: name}
 		for _, b := range nb.Must(calib.Reliability(correct, p.Confidence, few)) {
 			if b.Count > 0 {
@@ -147,7 +147,7 @@ func Table7() *nb.Tabular {
 	for k, r := range rows {
 		row := []any{r.metric, r.method}
 		for i, v := range r.at {
-			row = append(row, v)
+			row = append(row, table.Rounded{Value: v, Decimals: 2})
 			if k > 1 && rows[k-1].metric == r.metric {
 				nb.Assert(v <= rows[k-1].at[i], "%s of %s at the radius %d is %g, above %g of %s", r.metric, r.method,
 					i, v, rows[k-1].at[i], rows[k-1].method)

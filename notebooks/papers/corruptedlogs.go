@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/nb"
@@ -24,7 +25,7 @@ func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string)
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || os.Getenv("CERTSPEC_DATA") == "" {
 		return nil, nil, nil, nil
 	}
-	t = nb.Columns("training", "low", "mid − low", "high − mid", "all", "all, from "+from)
+	t = nb.Columns("training", "low", "mid − low", "high − mid", "all", "all, from "+logNames.Replace(from))
 	const testImages = 10_000 // ids of published corruptions number the severities through
 	logs := nb.Must(certified.ReadLogs(folder))
 	base := slices.IndexFunc(logs, func(m certified.Model) bool { return m.Name == from })
@@ -32,7 +33,7 @@ func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string)
 	for _, m := range logs {
 		s := nb.Must(compare.MeanACR(nb.Context(), m.Corrupted(testImages), resample.Options{}))
 		low := slices.IndexFunc(s.Groups, func(g compare.NamedACR) bool { return g.Name == "low" })
-		row := []any{m.Name, s.Groups[low].ACR}
+		row := []any{logNames.Replace(m.Name), s.Groups[low].ACR}
 		rises := true
 		for _, d := range s.Order {
 			row, rises = append(row, difference(d.Difference)), rises && d.Interval.Low > 0
@@ -56,6 +57,11 @@ func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string)
 	return t, models, ordered, above
 }
 
+// logNames are the trainings of the logs as the papers call them.
+var logNames = strings.NewReplacer("cat-rs", "CAT-RS", "cohen", "Gaussian", "consistency", "Consistency", "macer",
+	"MACER", "salman", "SmoothAdv", "smoothmix", "SmoothMix", "stab", "Stability")
+
 func difference(d compare.Difference) string {
-	return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", d.Difference, d.Interval.Low, d.Interval.High)
+	return strings.ReplaceAll(fmt.Sprintf("%.3f (%.3f to %.3f)", d.Difference, d.Interval.Low,
+		d.Interval.High), "-", "−")
 }

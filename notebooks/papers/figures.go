@@ -42,6 +42,5 @@ func Maps(title, table string) *nb.Figure {
 			titles, maps, high = append(titles, l.Title), append(maps, m), max(high, slices.Max(m.Values))
 		}
 	}
-	return nb.HeatMaps(fmt.Sprintf("%s; %s at tier %s: average certified radius of images disturbed at one frequency, "+
-		"black is 0, white %.3f", title, f.Name, f.Tier, high), 0, high, titles, maps...)
+	return nb.HeatMaps(title+"; average certified radius of images disturbed at one frequency", 0, high, titles, maps...)
 }

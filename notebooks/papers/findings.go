@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/notebooks/lesson"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -110,9 +111,15 @@ func (f *Findings) Say(claim string) nb.Markdown {
 var (
 	method  = regexp.MustCompile(`\b(oe|ceda|acet|ccu|good(\d+))\b`)
 	foreign = regexp.MustCompile(`, (out-)?(\w+)(-rgb)?(: |$)`)
-	sets    = map[string]string{"out": "out-images", "own": "own images", "smooth": "smooth noise",
-		"uniform": "uniform noise", "mnist": "digits", "clothes": "clothes", "vehicles": "vehicles"}
 )
+
+// setName is a set of images as a reader calls it.
+func setName(set string) string {
+	if strings.HasPrefix(set, "out-") {
+		return lesson.Foreign["out"]
+	}
+	return cmp.Or(lesson.Foreign[strings.TrimSuffix(set, "-rgb")], set)
+}
 
 // inWords has the names of methods and sets as a reader writes them.
 func inWords(s string) string {
@@ -127,10 +134,10 @@ func inWords(s string) string {
 	})
 	return foreign.ReplaceAllStringFunc(s, func(end string) string {
 		m := foreign.FindStringSubmatch(end)
-		if sets[m[2]] == "" {
+		if lesson.Foreign[m[2]] == "" {
 			return end
 		}
-		return " on " + sets[m[2]] + m[4]
+		return " on " + lesson.Foreign[m[2]] + m[4]
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/notebooks/lesson"
 	"github.com/certspec/certspec/ood"
 )
 
@@ -85,7 +86,7 @@ func Beside(table int, models map[string]string, ours func(model, set string) *o
 				values = []float64{100 * c.AUC, 100 * *c.AAUC, 100 * *c.GAUC}
 				trend = verdict(theirs[2] == 0, gauc.High < 0.005, gauc.Low > 0.005)
 			}
-			t.Add(name, of.title, slashed(theirs), of.place, slashed(values), trend)
+			t.Add(name, of.title, slashed(theirs), lesson.Foreign[of.place], slashed(values), trend)
 		}
 	}
 	return t

@@ -61,7 +61,7 @@ func (f *Foreign) seeds(a *store.Areas, row string) (names []string) {
 func (f *Foreign) Table() *nb.Tabular {
 	columns := []string{"network", "seeds", "accuracy", "own confidence"}
 	for _, a := range f.sets {
-		columns = append(columns, fmt.Sprintf("%s, ε = %g", a.Set, a.Epsilon))
+		columns = append(columns, fmt.Sprintf("%s, ε = %g", setName(a.Set), a.Epsilon))
 	}
 	t := nb.Columns(columns...)
 	for _, row := range rows {
@@ -86,7 +86,8 @@ func (f *Foreign) Table() *nb.Tabular {
 				sum[i] /= n
 			}
 			if head == nil {
-				head = []any{row, int(n), fmt.Sprintf("%.1f", sum[0]), fmt.Sprintf("%.1f", sum[1])}
+				head = []any{strings.Replace(inWords(row), "prood", "ProoD", 1), int(n),
+					fmt.Sprintf("%.1f", sum[0]), fmt.Sprintf("%.1f", sum[1])}
 			}
 			cells = append(cells, slashed(sum[2:]))
 		}
@@ -100,7 +101,7 @@ func (f *Foreign) Table() *nb.Tabular {
 // ByQuantile is GAUC against AUC, in percent, for the Q that there are, a line for each foreign set.
 func (f *Foreign) ByQuantile() (lines []nb.Line) {
 	for _, a := range f.sets {
-		l := nb.Line{Name: a.Set}
+		l := nb.Line{Name: setName(a.Set)}
 		for _, row := range f.quantiles(a) {
 			x, y := f.contrast(a, row, "AUC", "", ""), f.contrast(a, row, "GAUC", "", "")
 			l.X, l.Y = append(l.X, x.value), append(l.Y, y.value)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
@@ -67,47 +68,6 @@ func (s *Study) complete() bool {
 	return s.planned != nil && len(s.Models)+len(s.failed) == len(s.planned)
 }
 
-// place is the row and column of a model by its recipe: C/conv8/clean/ft-0.5-global@1.
-func place(name string) (row, column string) {
-	recipe, _, _ := strings.Cut(name, "@")
-	parts := strings.Split(recipe, "/")
-	if len(parts) < 4 {
-		return name, ""
-	}
-	column, _, _ = strings.Cut(parts[3], "-")
-	return parts[1] + ", " + parts[2], column
-}
-
-// Progress counts the networks that are there, by architecture, augmentation and pruning.
-func (s *Study) Progress() *nb.Tabular {
-	var rows, columns []string
-	there, all := map[[2]string]int{}, map[[2]string]int{}
-	for _, name := range s.planned {
-		r, c := place(name)
-		if !slices.Contains(rows, r) {
-			rows = append(rows, r)
-		}
-		if !slices.Contains(columns, c) {
-			columns = append(columns, c)
-		}
-		all[[2]string{r, c}]++
-	}
-	for _, m := range s.Models {
-		r, c := place(m.Name)
-		there[[2]string{r, c}]++
-	}
-	t := nb.Columns(append([]string{"networks"}, columns...)...)
-	for _, r := range rows {
-		cells := []any{r}
-		for _, c := range columns {
-			cells = append(cells, fmt.Sprintf("%d of %d", there[[2]string{r, c}], all[[2]string{r, c}]))
-		}
-		t.Add(cells...)
-	}
-	t.Notes = []string{s.State() + "."}
-	return t
-}
-
 // learned are the models without those that collapsed: whose accuracy without shift is below half
 // of the dense network's of their architecture and augmentation.
 func learned(models lines.Models) (kept lines.Models, collapsed []string) {
@@ -128,56 +88,32 @@ func learned(models lines.Models) (kept lines.Models, collapsed []string) {
 
 const clean = "cifar10_acc"
 
-// Table is a table of the paper with networks of ours, beside the paper's numbers: as printed, or
-// else, where they are not nil, of the released models; of all shifts or some.
-func (s *Study) Table(g lines.Grouping, printed lines.Published, released lines.Models, shifts ...string) *nb.Tabular {
+// Table is a table of the paper with networks of ours: slope and R² of each predictor, and in brackets as printed.
+func (s *Study) Table(g lines.Grouping, printed lines.Published) *nb.Tabular {
 	by, left := g.For(s.Models)
 	ours, err := lines.Tabulate(s.Models, by, lines.Clip{})
 	if err != nil {
 		return nb.Facts(g.Title, "no group has three networks of one architecture yet: "+s.State())
 	}
-	var theirs *lines.Table
-	if printed == nil && released != nil {
-		g.Shifts = by.Shifts
-		theirs = nb.Must(lines.Tabulate(released, g, lines.Clip{}))
-	}
-	columns := []string{"shift", "predictor"}
-	for _, group := range ours.Groups {
-		columns = append(columns, group+" m", "paper's m", "R²", "paper's R²")
-	}
-	t := nb.Columns(columns...)
+	t := nb.Columns(append([]string{"shift", "predictor"}, ours.Groups...)...)
 	for _, shift := range ours.Shifts {
-		if len(shifts) > 0 && !slices.Contains(shifts, shift) {
-			continue
-		}
 		for _, p := range ours.Predictors {
-			row := []any{shift, p}
+			row := []any{printable.Name(shift), p}
 			for _, group := range ours.Groups {
 				c, _ := ours.At(shift, p, group)
-				m, r2 := "–", "–"
+				cell := lines.Printed(c.Slope) + ", " + lines.Printed(c.R2)
 				if at, ok := printed[lines.PublishedKey{Shift: shift, Predictor: p, Group: group}]; ok {
-					m, r2 = at.Slope, at.R2
-				} else if theirs != nil {
-					if at, ok := theirs.At(shift, p, group); ok {
-						m, r2 = lines.Printed(at.Slope), lines.Printed(at.R2)
-					}
+					cell += " (" + at.Slope + ", " + at.R2 + ")"
 				}
-				row = append(row, lines.Printed(c.Slope), m, lines.Printed(c.R2), r2)
+				row = append(row, strings.ReplaceAll(cell, "-", "−"))
 			}
 			t.Add(row...)
 		}
 	}
-	t.Title = g.Title + ", networks of ours"
-	source := "as printed"
-	if printed == nil {
-		source = "made again from the released models, as the paper's numbers are lost"
-	}
 	_, collapsed := learned(s.Models)
-	t.Notes = []string{s.State() +
-		"; a JPEG copy of CIFAR-10, severities 1, 3 and 5, 500 pairs a path: comparable with the release by sign and " +
-		"order alone. m is the slope. Paper's: " + source + ".",
-		fmt.Sprintf("It includes %d networks that collapsed, below half the accuracy of their dense network. "+
-			"Not in it: %s.", len(collapsed), listed(left))}
+	t.Notes = []string{fmt.Sprintf("Slope and R², in brackets as printed. Ours: %s; severities 1, 3 and 5 of a JPEG "+
+		"copy, 500 pairs a path: comparable by sign and order alone. %d networks collapsed, below half the accuracy "+
+		"of their dense one. Not in it: %s.", s.State(), len(collapsed), listed(left))}
 	return t
 }
 

@@ -128,21 +128,13 @@ func TestVerdictsOfAFinishedStudy(t *testing.T) {
 // Tables stand beside the paper's numbers, and figures have a panel for each shift and group.
 func TestTablesOfAFinishedStudy(t *testing.T) {
 	s := world(t, false, nil)
-	table := s.Table(lines.ByPruning, lines.PublishedTable1(), nil)
-	if len(table.Columns) != 2+4*3 || len(table.Rows) != 6*4 { // six shifts (no CIFAR-10.1), the four predictors of this world
+	table := s.Table(lines.ByPruning, lines.PublishedTable1())
+	if len(table.Columns) != 2+3 || len(table.Rows) != 6*4 { // six shifts (no CIFAR-10.1), the four predictors of this world
 		t.Fatalf("%d columns, %d rows", len(table.Columns), len(table.Rows))
 	}
 	row := table.Rows[0] // brightness on ID accuracy; table 1 prints 0.96 and 0.96, 0.9 and 0.89, 0.97 and 0.97 in the last two columns of groups
-	if row[0] != "brightness" || row[1] != "ID accuracy" || row[3] == "–" || row[7] != "0.9" || row[9] != "0.89" {
+	if row[0] != "brightness" || row[1] != "ID accuracy" || !strings.HasSuffix(row[3].(string), " (0.9, 0.89)") {
 		t.Errorf("%v", row)
-	}
-	if some := s.Table(lines.ByPruning, nil, nil, "brightness"); len(some.Rows) != 4 || some.Rows[3][0] != "brightness" {
-		t.Errorf("brightness alone: %v", some.Rows)
-	}
-	for _, row := range s.Table(lines.ByAugmentation, nil, s.Models).Rows { // beside themselves
-		if row[2] != row[3] || row[4] != row[5] {
-			t.Errorf("%v", row)
-		}
 	}
 }
 
@@ -185,12 +177,6 @@ func TestAPartialStudy(t *testing.T) {
 			!missing && !strings.HasPrefix(f.Verdict, "so far: ")) {
 			t.Errorf("%v", f)
 		}
-	}
-	if got := s.Progress().Rows[0]; got[0] != "conv8, clean" || got[1] != "1 of 1" || got[2] != "3 of 3" {
-		t.Errorf("%v", got)
-	}
-	if got := s.Progress().Rows[8]; got[1] != "0 of 1" {
-		t.Errorf("%v", got)
 	}
 	s = OpenStudy(filepath.Join(t.TempDir(), "none"))
 	if !strings.HasPrefix(s.State(), "not here yet") || s.Claims(true).List[0].Verdict != "not there yet" {

@@ -33,6 +33,7 @@ func Table5(ours ...lesson.Scored) *nb.Tabular {
 	table := nb.Must(library.Table("D/table5"))
 	for _, r := range table.Rows {
 		title := nb.Must(library.Recipe(r.Recipe)).Title
+		spaced := strings.NewReplacer("=", " = ", " ε", ", ε").Replace(title)
 		for _, figure := range []struct {
 			name string
 			sign float64
@@ -43,7 +44,7 @@ func Table5(ours ...lesson.Scored) *nb.Tabular {
 					at = append(at, v)
 				}
 			}
-			add(title, figure.name, at, figure.sign)
+			add(spaced, figure.name, at, figure.sign)
 		}
 	}
 	for _, s := range ours {
@@ -68,7 +69,7 @@ func Table5(ours ...lesson.Scored) *nb.Tabular {
 	}
 	t.Notes = []string{
 		"AT with σ and ε: " + strings.TrimPrefix(table.Source, "source: ") +
-			": ResNet-50 on ImageNet, n = 100,000, in per cent; published figures, not ours. Columns end where the " +
+			": ResNet-50 on ImageNet, n = 100,000, in percent; published figures, not ours. Columns end where the " +
 			"radius cannot be certified.",
 		"The others are ours: small CNNs on FashionMNIST, trained with noise alone, n = 10,000; CCE is the exact " +
 			"largest calibration error. Other data and another network: no row is to be compared with one of the paper.",

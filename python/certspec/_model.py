@@ -156,8 +156,7 @@ class Subject:
             "layout": "hwc", "dtype": "int16" if self.grid else "float32", "classes": self.classes,
             "class_names": self.class_names, "output": output, "weights": self.weights(),
             "preprocessing": preprocessing(**self.normal), "gradients": self.gradients,
-            "ahead": True,
-        }).encode()
+            "ahead": True}).encode()
 
     def entering(self, content: bytes, count: int, gradients: bool) -> list[Part]:
         """A request in parts of at most batch_size images, as they enter the model, where it is."""

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 Floats = Sequence[float]
 COLOURS = ("#0072b2", "#d55e00", "#009e73")  #: also told apart without red and green
-SHOWN = 30  #: rows of a table
+SHOWN, LEFT = 30, ' style="text-align:left"'  #: rows of a table, and its columns of words
+WORDS = {"acr": "ACR", "ece": "ECE", "brier": "Brier score", "gaussian": "Gaussian", "jpeg": "JPEG",
+         "idx": "image", "predict": "class", "nA": "top-class count", "plow": "lower bound",
+         "nused": "noise samples"}  #: for names of the program
 
 
 class Table(list[Kind]):
@@ -27,31 +30,33 @@ class Table(list[Kind]):
         return "\n".join(text + [f"{len(self) - SHOWN} more rows"] * (len(self) > SHOWN))
 
     def _repr_html_(self) -> str:
-        lines = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in line)
-                 for tag, line in zip(chain(["th"], repeat("td")), self._cells())]
+        cells = self._cells()
+        left = [LEFT * any(c.strip("0123456789,.−e") for c in words[1:]) for words in zip(*cells)]
+        lines = ["".join(f"<{tag}{style}>{escape(cell)}</{tag}>" for style, cell in zip(left, line))
+                 for tag, line in zip(chain(["th"], repeat("td")), cells)]
         more = f"<p>{len(self) - SHOWN} more rows</p>" if len(self) > SHOWN else ""
         return "<table>" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "</table>" + more
 
     def _cells(self) -> list[tuple[str, ...]]:
-        """The names of the columns, then the first rows."""
+        """The names of the columns, then the first rows, as people write them."""
+        def words(name: str) -> str:
+            return " ".join(WORDS.get(word, word) for word in name.split("_"))
         some: Any = self[:SHOWN]
         rows = [row if isinstance(row, dict) else row._asdict() for row in some]
-        columns = zip(*(row.values() for row in rows))
-        return list(zip(*([name, *_texts(column)] for name, column in zip(*rows[:1], columns))))
+        table: list[list[str]] = []
+        for name, column in zip(*rows[:1], zip(*(row.values() for row in rows))):
+            short = all(cell == round(cell, 2) for cell in column if isinstance(cell, float))
+            cells = [_text(cell, short) for cell in column]
+            table.append([words(name), *(map(words, cells) if name == "name" else cells)])
+        return list(zip(*table))
 
 
-def _texts(column: Sequence[object]) -> list[str]:
-    """Whole numbers in groups of digits; others with three decimals, unless two are enough."""
-    short = all(cell == round(cell, 2) for cell in column if isinstance(cell, float))
-
-    def text(cell: object) -> str:
-        if isinstance(cell, bool) or not isinstance(cell, (int, float)):
-            return "" if cell is None else str(cell)
-        if isinstance(cell, int) or short or abs(cell) >= 1000:
-            return f"{cell:g}" if abs(cell) < 1000 else f"{cell:,.0f}"
-        return f"{cell:.3f}" if abs(cell) > 5e-4 or not cell else f"{cell:.0e}"
-
-    return list(map(text, column))
+def _text(cell: object, short: bool) -> str:
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return "" if cell is None else str(cell)
+    form = (",.0f" if isinstance(cell, int) or abs(cell) >= (1000 if short else 100) else
+            "g" if short else ".3f" if abs(cell) > 5e-4 or not cell else ".0e")
+    return format(cell, form).replace("-", "−")
 
 
 class Svg(str):
@@ -148,7 +153,7 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.low:.3f} to {self.high:.3f}"
+        return f"{self.low:.3f} to {self.high:.3f}".replace("-", "−")
 
 
 class Summary(NamedTuple):
@@ -320,8 +325,7 @@ class Attacked(Table[UnderAttack]):
 
     def plot(self, ax: Axes | None = None) -> Picture:
         """Draw both accuracies over the radius, and the gap between. See Ledger.plot."""
-        x = [one.radius for one in self]
-        proof, left = [one.certified for one in self], [one.empirical for one in self]
+        x, proof, left = ([one[field] for one in self] for field in range(3))
         return draw([Curve("left by the attack", x, left), Curve("certified", x, proof),
                      Curve("neither proof nor attack", x, (), proof, left)], "accuracy",
                     "Accuracy under attack: proven, and left by an attack", self.about, ax)
@@ -329,7 +333,6 @@ class Attacked(Table[UnderAttack]):
 
 def made(kind: type[Kind], found: Mapping[str, object]) -> Kind:
     """A result of the fields that it has, as the program names them."""
-    names = kind._fields  # type: ignore[attr-defined]
-    values: dict[str, object] = {name: found.get(name) for name in names}
-    ends = values.get("interval")
-    return kind(**{**values, "interval": Interval(**ends)} if isinstance(ends, dict) else values)
+    kept: dict[str, object] = {k: found.get(k) for k in kind._fields}  # type: ignore[attr-defined]
+    ends = kept.get("interval")
+    return kind(**{**kept, "interval": Interval(**ends)} if isinstance(ends, dict) else kept)

@@ -885,7 +885,7 @@ class Verbs(Folder):
         table = cells.table()
         self.assertEqual([row.name for row in table], ["contrast", "all"])
         self.assertAlmostEqual(table[0].acr, cells["contrast-1"].acr)
-        self.assertIn("<td>contrast</td>", cells._repr_html_())
+        self.assertIn(">contrast</td>", cells._repr_html_())
 
     def test_any_verb(self):
         self.assertIn("p is at least 0.976036", certspec.run("bound", "--k=990", "--n=1000"))
@@ -1076,7 +1076,7 @@ class InANotebook(Folder):
         self.assertIn("no such file", certspec.Ledger("none.ledger")._repr_html_())
         rows = certspec.predict(brightest, COLOURS, sigma=0.25, n=200, progress=False)
         self.assertEqual(rows._repr_html_().count("<tr>"), 7)
-        self.assertIn("<th>p_value</th>", rows._repr_html_())
+        self.assertIn("<th>p value</th>", rows._repr_html_())
         found = certspec.preflight(brightest, COLOURS, LABELS, sigma=0.25, progress=False)
         self.assertIn("same input, same answer", found._repr_html_())
         hostile = certspec.Table([{"name": "<script>", "value": None}] * 40)._repr_html_()

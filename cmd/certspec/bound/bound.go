@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
 )
@@ -164,7 +165,7 @@ func (q question) bound(withRadius bool) (*provenBound, error) {
 }
 
 func (b *provenBound) text() string {
-	s := fmt.Sprintf("%v\n%d of %d noise samples: ", b.method, b.K, b.N)
+	s := fmt.Sprintf("%v\n%s of %s noise samples: ", b.method, printable.Count(b.K), printable.Count(b.N))
 	if b.Upper != nil {
 		s += fmt.Sprintf("p between %.15f and %.15f\n", b.Lower, *b.Upper)
 	} else {
@@ -222,9 +223,10 @@ func (q question) bet(withCount bool) (*bettingAnswer, error) {
 func (b *bettingAnswer) text() string {
 	s := fmt.Sprintf("%v\nradius %v at sigma %v needs p above %.15f\n", b.test, b.Radius, b.Sigma, b.P0)
 	if b.LeastHits == nil {
-		s += fmt.Sprintf("after %d noise samples: not certified, even if all hit\n", b.N)
+		s += fmt.Sprintf("after %s noise samples: not certified, even if all hit\n", printable.Count(b.N))
 	} else {
-		s += fmt.Sprintf("after %d noise samples: certified from %d hits on\n", b.N, *b.LeastHits)
+		s += fmt.Sprintf("after %s noise samples: certified from %s hits on\n", printable.Count(b.N),
+			printable.Count(*b.LeastHits))
 	}
 	if b.K != nil {
 		verdict := "not certified"

@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -161,8 +162,8 @@ func (o *options) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), m.Card)
 	}
-	cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes, %d parameters\n", out, a.Name, a.Shape,
-		a.Classes, m.Card.Parameters)
+	cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes, %s parameters\n", out, a.Name, a.Shape,
+		a.Classes, printable.Count(m.Card.Parameters))
 	if images != nil {
 		cli.Fprintf(cmd.OutOrStdout(), "accuracy on %s %.2f %%, with noise σ = %g %.2f %%\n", images.Name,
 			100*m.Card.Accuracy, sigma, 100*m.Card.NoisyTest)

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -108,7 +109,7 @@ func (i *Info) print(out io.Writer) error {
 	line("ledger", "%s, format %d, begun by certspec %s", i.File, h.Version, h.Program.Version)
 	line("model", "%s, %d classes of %v, %s", h.Model.Name, h.Model.Classes, h.Model.Shape, h.Model.Identity.Weights)
 	line("ran on", "%s", engineText(h.Model.Identity))
-	line("data", "%s, %d images, %s", h.Data.Name, h.Data.Images, h.Data.Digest)
+	line("data", "%s, %s images, %s", h.Data.Name, printable.Count(h.Data.Images), h.Data.Digest)
 	if s := h.Shard; s != nil {
 		line("shard", "%d of %d by %s, counted from 0: a part of the run, to be merged", s.Index, s.Count, s.By)
 	}
@@ -127,16 +128,16 @@ func (i *Info) print(out io.Writer) error {
 		line("rule", "%s: %d noise samples choose the class, then as many as raise radii most, in blocks of %d; a "+
 			"larger budget goes on", h.Rule.Name, h.Selection, h.Block)
 	} else {
-		line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d",
-			h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
+		line("rule", "%s: %d noise samples choose the class, then at most %s in %d planned look(s), in blocks of %d",
+			h.Rule.Name, h.Selection, printable.Count(looks[len(looks)-1].Samples), len(looks), h.Block)
 	}
 	if len(h.Rule.Targets) > 0 {
 		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius,
 			h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
 	}
 	line("budget", "α = %g for each image; %s", h.Alpha, h.Rule.Budget)
-	line("work", "%d of %d images decided, %d looks, %d noise samples, %d misses", i.Decided, i.Images, i.Looks,
-		i.Passes, i.Misses)
+	line("work", "%s of %s images decided, %s looks, %s noise samples, %s misses", printable.Count(i.Decided),
+		printable.Count(i.Images), printable.Count(i.Looks), printable.Count(i.Passes), printable.Count(i.Misses))
 	if h.Scores != "" {
 		line("scores", "%s, in %s: certspec calib reads them", h.Scores, ledger.ScoresPath(i.File))
 	}
@@ -153,11 +154,11 @@ func (i *Info) print(out io.Writer) error {
 	case h.Shard != nil && h.Shard.By == ledger.ShardBlocks:
 		line("claims", "none: those of the merged run follow from all shards")
 	case i.ACR == nil:
-		line("claims", "%d images, %d abstained, no labels; no radius can exceed %.4f", i.Decided, i.Abstained,
-			i.RadiusCap)
+		line("claims", "%s images, %d abstained, no labels; no radius can exceed %.4f", printable.Count(i.Decided),
+			i.Abstained, i.RadiusCap)
 	default:
-		line("claims", "%d images, %d abstained, average certified radius %.4f; no radius can exceed %.4f", i.Decided,
-			i.Abstained, *i.ACR, i.RadiusCap)
+		line("claims", "%s images, %d abstained, average certified radius %.4f; no radius can exceed %.4f",
+			printable.Count(i.Decided), i.Abstained, *i.ACR, i.RadiusCap)
 	}
 	line("digest", "%s, matches", i.Digest)
 	return w.Flush()

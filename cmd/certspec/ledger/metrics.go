@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
@@ -167,10 +168,9 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 		}
 		if l := logs[i]; l.Run != nil {
 			h := l.Run.Header
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, at most %d noise samples "+
-				"per image.",
-				m.Name, h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name,
-				h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, n ≤ %s.", m.Name,
+				h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name,
+				printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples)))
 		}
 		if m.Bounds == nil || m.Bounds.Images == 0 {
 			continue

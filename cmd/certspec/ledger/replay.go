@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -107,14 +108,14 @@ func print_(out io.Writer, r *rs.Replayed) error {
 	for _, f := range r.Flips {
 		samples += f.Samples
 	}
-	_, err := cli.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise "+
-		"samples at least\n",
-		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), samples)
+	_, err := cli.Fprintf(out, "%s images, %s looks, %s blocks: %s blocks equal, %s looks differ, by %s noise "+
+		"samples at least\n", printable.Count(r.Images), printable.Count(r.Looks), printable.Count(r.Blocks),
+		printable.Count(r.EqualBlocks), printable.Count(len(r.Flips)), printable.Count(samples))
 	if s := r.Scores; s != nil {
 		cli.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
 		if s.Equal < s.Looks {
-			cli.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Samples,
-				s.Mean)
+			cli.Fprintf(out, "; %s noise samples in another cell at least, mean scores up to %.2g apart",
+				printable.Count(s.Samples), s.Mean)
 		}
 		fmt.Fprintln(out)
 	}

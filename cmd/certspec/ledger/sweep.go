@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
@@ -187,8 +188,8 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 
 func runNote(name string, s *sweep.Sweep) string {
 	h := s.Header
-	note := fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.",
-		name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples)
+	note := fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %s noise samples per image.",
+		name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
 	if s.DrawnFrost {
 		note += " " + corrupt.DrawnFrost
 	}
@@ -197,6 +198,6 @@ func runNote(name string, s *sweep.Sweep) string {
 
 func intervalNote(images int, severities []int, b resample.Options) string {
 	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% "+
-		"interval of the bootstrap over images, %d resamples, seed %d.",
-		images, listed(severities), 100*b.Confidence, b.Resamples, b.Seed)
+		"interval of the bootstrap over images, %s resamples, seed %d.",
+		images, listed(severities), 100*b.Confidence, printable.Count(b.Resamples), b.Seed)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/intnet"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -138,7 +139,7 @@ func (o *options) runExact(cmd *cobra.Command, model *engine.Model, images *imag
 	cli.Fprintf(cmd.OutOrStdout(),
 		"%s: %d layers of integers, %.1f million multiply-adds, ranges of noise samples of %d "+
 			"images at sigma %g\n", o.out, record.Layers, float64(record.Products)/1e6, record.Images, o.sigma)
-	cli.Fprintf(cmd.OutOrStdout(), "another class than the network in real numbers on %d of %d further noise samples\n",
-		record.OtherClass, record.Samples)
+	cli.Fprintf(cmd.OutOrStdout(), "another class than the network in real numbers on %s of %s further noise samples\n",
+		printable.Count(record.OtherClass), printable.Count(record.Samples))
 	return nil
 }

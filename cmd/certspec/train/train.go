@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // options are what the flags ask.
@@ -239,9 +240,9 @@ func (o *options) print(cmd *cobra.Command, card *modelfile.Card, err error) err
 		}{card, o.found})
 	}
 	_, err = cli.Fprintf(cmd.OutOrStdout(),
-		"%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+		"%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %s parameters, %.0f s of training, %s\n",
 		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Noise(),
-		100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
+		100*card.NoisyTest, printable.Count(card.Parameters), card.Seconds, card.Backend)
 	return err
 }
 

@@ -104,9 +104,6 @@ func (f *File) narrow(table string) error {
 	return fmt.Errorf("it has no table %q; expected one of %s", table, some(tables))
 }
 
-// HasEnding reports whether a path has an ending, in capitals too.
-func HasEnding(path, want string) bool { return ending(path) == want }
-
 func ending(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 func unknownEnding() error {

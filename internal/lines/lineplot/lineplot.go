@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -116,9 +116,8 @@ func named(field string) string {
 		}
 	}
 	known := map[string]string{"cifar10_acc": "accuracy", "cifar10.1_acc": "CIFAR-10.1", "cifar10c_acc": "CIFAR-10-C",
-		"gaussian_noise": "Gaussian noise", "jpeg_compression": "JPEG",
 		"val": "ImageNet", "imagenetv2": "ImageNet-V2", "imagenet-r": "ImageNet-R", "imagenet-a": "ImageNet-A"}
-	return cmp.Or(known[field], strings.ReplaceAll(field, "_", " "))
+	return cmp.Or(known[field], printable.Name(field))
 }
 
 func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/bound"
 )
 
@@ -81,9 +82,10 @@ func (l *Log) CheckRadii(n int, alpha, sigma float64) error {
 		}
 	}
 	if above > 0 {
-		l.warn("%d of %d radii are above %.6f, the largest that n = %d noise samples can prove at α = %g and σ = "+
+		l.warn("%s of %s radii are above %.6f, the largest that n = %s noise samples can prove at α = %g and σ = "+
 			"%g; the largest is %v, of idx %d",
-			above, len(l.Rows), most, n, alpha, sigma, l.Rows[largest].Radius, l.Rows[largest].Image)
+			printable.Count(above), printable.Count(len(l.Rows)), most, printable.Count(n), alpha, sigma,
+			l.Rows[largest].Radius, l.Rows[largest].Image)
 	}
 	return nil
 }
