@@ -4,7 +4,6 @@ import (
 	"html"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -22,9 +21,6 @@ var (
 	symbols   = regexp.MustCompile(`[α-ωΑ-Ω²³⁻¹₀-₉√½]`)
 )
 
-// notYet have outputs of an earlier run: take a name out when its notebook is run again.
-var notYet = []string{"spectral.ipynb"}
-
 // What a reader sees is for people: digits stand in groups, names have no underscores, mathematics is LaTeX, numbers
 // have the digits that their intervals support, and JupyterLab leaves the keys of sliders to them.
 func TestNotebooksAreForPeople(t *testing.T) {
@@ -35,9 +31,6 @@ func TestNotebooksAreForPeople(t *testing.T) {
 	}
 	for _, file := range append(files, python...) {
 		name := filepath.Base(file)
-		if slices.Contains(notYet, name) {
-			continue
-		}
 		for i, cell := range paperCells(t, file) {
 			if cell.Type == "markdown" {
 				prose := formulas.ReplaceAllString(strings.Join(cell.Source, ""), "")
