@@ -14,8 +14,8 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/rs/query"
-	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 )
 

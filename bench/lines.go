@@ -29,7 +29,7 @@ func linesCases(ctx context.Context, s settings) ([]comparison, error) {
 	file := filepath.Join(os.Getenv("CERTSPEC_DATA"), "robustnets", "metric_and_OOD_var_dict.json")
 	table1 := func(context.Context) (func() (float64, error), error) {
 		return func() (float64, error) {
-			models, err := lines.ReadRobustNets(file)
+			models, err := lines.Read(file, lines.CSV{})
 			if err != nil {
 				return 0, err
 			}

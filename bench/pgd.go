@@ -7,6 +7,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -34,7 +35,7 @@ func pgdLoop(engine string, n int) contender {
 		}
 		l.version = b.Engine + " " + b.Version
 		a := nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
-		p, err := attack.NewPlain(&attack.Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
+		p, err := perturb.NewPlain(&perturb.Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +51,7 @@ func pgdLoop(engine string, n int) contender {
 			labels[i] = rand.Int32N(10)
 		}
 		return func() (float64, error) {
-			_, err := p.Perturb(ctx, attack.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, a.Shape, values, labels, weights)
+			_, err := p.Perturb(ctx, perturb.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, a.Shape, values, labels, weights)
 			return float64(n), err
 		}, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/classifier/purity"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -60,7 +60,7 @@ func (r *soundness) options(name rs.Rule) (rs.Options, *rule.Plan, error) {
 			opt.Radii = opt.Radii[:len(opt.Radii)-1]
 		}
 	case rs.Anytime:
-		opt.MaxSamples, opt.Until = 0, rs.Until{Samples: throughChunk * (rs.DefaultSelection + r.N)}
+		opt.MaxSamples, opt.Until = 0, rs.Until{Samples: throughChunk * (rule.DefaultSelection + r.N)}
 	}
 	plan, err := opt.Plan()
 	return opt, plan, err

@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
-	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/internal/spectral/jacobian"
 )
 
 // Gradients gives the gradients of the model's logits: of a model file on XLA, where a plugin is there, else of the
@@ -41,5 +41,5 @@ func (m *Model) Gradients(ctx context.Context) (g classifier.Differentiable, how
 	if n.Compared() == feedforward.NotCompared {
 		how += ", not compared with ONNX Runtime"
 	}
-	return spectral.Layers(n, info.Classes), how, func() error { return nil }, nil
+	return jacobian.Layers(n, info.Classes), how, func() error { return nil }, nil
 }

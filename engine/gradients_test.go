@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/spectral/jacobian"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -39,10 +40,10 @@ func TestGradientsAgree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := spectral.JacobianOptions{Std: spectral.CIFAR10.Std}
+	o := jacobian.Options{Std: spectral.CIFAR10.Std}
 	var norms []float64
-	for _, g := range []classifier.Differentiable{xla, spectral.Layers(n, 10)} {
-		j, err := spectral.MeasureJacobian(t.Context(), m, g, images, o)
+	for _, g := range []classifier.Differentiable{xla, jacobian.Layers(n, 10)} {
+		j, err := jacobian.Measure(t.Context(), m, g, images, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestGradientsAgree(t *testing.T) {
 		t.Errorf("XLA %v, layers %v", norms[0], norms[1])
 	}
 	o.Projections = 600
-	j, err := spectral.MeasureJacobian(t.Context(), m, nil, images, o)
+	j, err := jacobian.Measure(t.Context(), m, nil, images, o)
 	if err != nil || math.Abs(j.Norm-norms[0]) > 0.25*norms[0] { // 600 directions of 3072: a standard error of some 4 %, and the distance h
 		t.Errorf("differences %+v, exact %v, %v", j, norms[0], err)
 	}

@@ -2,8 +2,8 @@ package feedforward
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -31,15 +31,6 @@ func init() { // a table that its own functions name
 		"Transpose": (*reader).transpose, "Concat": (*reader).concat,
 		"Identity": same, "Dropout": same, "Cast": (*reader).cast,
 	}
-}
-
-func operatorNames() []string {
-	names := []string{"Softmax and LogSoftmax at the end"}
-	for op := range signatures {
-		names = append(names, op)
-	}
-	sort.Strings(names)
-	return names
 }
 
 // oldest and newest are the versions of ONNX's operators that are read. Before 7, arithmetic has another rule for
@@ -130,7 +121,8 @@ func (r *reader) conforms(n *onnxfile.Node) string {
 	}
 	versions, ok := signatures[n.Op]
 	if !ok {
-		return "no layer of this kind; there are " + strings.Join(operatorNames(), ", ")
+		return "no layer of this kind; there are " + strings.Join(slices.Sorted(maps.Keys(signatures)), ", ") +
+			", and Softmax and LogSoftmax at the end"
 	}
 	later := slices.IndexFunc(versions, func(s signature) bool { return s.since > r.opset })
 	if later == 0 {

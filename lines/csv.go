@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,28 +31,7 @@ type CSV struct {
 	Labels  []string       // columns of labels that look like numbers; those with words are labels anyway
 }
 
-// ReadCSV reads a table with one model a line. The first line names the columns; "model" is the name, and must be
-// there. A column with a cell that is no number is a label, and so are the columns of CSV.Labels. CSV.Numbers and the
-// eight predictors of the paper, by their field names, are plain numbers. All other columns are accuracies, written
-// k/n, in percent with the sign (88.4%), or as bare numbers in CSV.Unit. A column "n" holds the images behind the
-// line's accuracies, if neither the cell nor CSV.Images says them. Blank cells are missing (Models.Blank). Lines that
-// begin with # are comments.
-//
-// Errors are *FieldError with line and column: an unstated unit, a share above 1 or a percentage above 100, k above n,
-// NaN, an unknown column in CSV, a model twice.
-func ReadCSV(path string, o CSV) (Models, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
-	}
-	defer f.Close()
-	models, err := readCSV(path, f, o)
-	if err != nil {
-		return nil, err
-	}
-	return models, models.Check()
-}
-
+// readCSV reads a table with one model a line; Read says what its columns mean.
 func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 	if !slices.Contains([]Unit{Unstated, Share, Percent}, o.Unit) {
 		return nil, fmt.Errorf("lines: unit %q, want %s or %s", o.Unit, Share, Percent)
@@ -61,7 +40,7 @@ func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range slices.Concat(o.Numbers, o.Labels, sortedKeys(o.Images)) {
+	for _, name := range slices.Concat(o.Numbers, o.Labels, slices.Sorted(maps.Keys(o.Images))) {
 		if name != "" && !slices.Contains(t.header, name) {
 			return nil, unknown("column", name, t.header)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -172,7 +173,7 @@ func (o *Options) fields(models Models) error {
 			accuracies[f] = true
 		}
 	}
-	names := sortedKeys(accuracies)
+	names := slices.Sorted(maps.Keys(accuracies))
 	if o.X == "" && o.Y == "" && len(names) == 2 {
 		o.X, o.Y = names[0], names[1]
 	}

@@ -18,7 +18,7 @@ func TestRecordsAreSafe(t *testing.T) {
 			return PutRecord(file(folder), Record{Model: fmt.Sprint(item), Percent: map[string]float64{"x": 50}})
 		},
 		Items: func(folder string) (items []int, err error) {
-			models, err := ReadRecords(file(folder))
+			models, err := Read(file(folder), CSV{})
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil, nil
 			}

@@ -4,16 +4,16 @@
 // Sources: Fridovich-Keil et al. 2022, "Models out of line" (the tables, the eight predictors); Taori et al. 2020
 // (effective robustness); Miller et al. 2021 (the probit line); Baek et al. 2022 (agreement on the line).
 //
-// A Model is a name, labels that form groups, accuracies and other numbers. Readers (ReadRobustNets, ReadTestbed,
-// ReadRobustBench, ReadCSV, ReadRecords) make Models from files; Fit fits lines, Tabulate makes the paper's tables. The
-// package knows neither classifiers nor ledgers: accuracies come as numbers, or per image.
+// A Model is a name, labels that form groups, accuracies and other numbers. Read makes Models of
+// files; Fit fits lines, Tabulate makes the paper's tables. The package knows neither classifiers
+// nor ledgers: accuracies come as numbers, or per image.
 package lines
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -119,7 +119,7 @@ func (ms Models) Fields() []string {
 			set[f] = true
 		}
 	}
-	return sortedKeys(set)
+	return slices.Sorted(maps.Keys(set))
 }
 
 // Where are the models with that label's value.
@@ -143,7 +143,7 @@ func (ms Models) Values(label string) []string {
 	for _, m := range ms {
 		set[m.Labels[label]] = true
 	}
-	return sortedKeys(set)
+	return slices.Sorted(maps.Keys(set))
 }
 
 func (ms Models) names() []string {
@@ -162,16 +162,7 @@ func (ms Models) labels() []string {
 			set[l] = true
 		}
 	}
-	return sortedKeys(set)
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
+	return slices.Sorted(maps.Keys(set))
 }
 
 // needField refuses a name that no model has, with the nearest that there is.

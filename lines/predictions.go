@@ -1,13 +1,11 @@
 package lines
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/internal/textfile"
 )
 
@@ -43,28 +41,6 @@ type PredictionCard struct {
 	Groups int `json:"groups,omitempty"`
 }
 
-// LabelsFile is the file of labels in a folder of predictions.
-const LabelsFile = "labels.npy"
-
-// FormatIDs writes ascending ids as PredictionCard has them.
-func FormatIDs(ids []int) string {
-	var parts []string
-	for i := 0; i < len(ids); {
-		j := i + 1
-		for j+1 < len(ids) && ids[j+1]-ids[j] == ids[i+1]-ids[i] {
-			j++
-		}
-		if j < i+2 {
-			parts = append(parts, strconv.Itoa(ids[i]))
-			i++
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%d:%d:%d", ids[i], ids[j]+1, ids[i+1]-ids[i]))
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
-
 // ReadPredictions reads a folder of predictions. For each model it holds a file MODEL.npy, whole numbers in one
 // dimension, with its card MODEL.json if there is one. As in CIFAR-10.1, it may hold a file MODEL.json with a list of
 // classes instead. A folder that holds only folders with numbers for names, the severities of a corruption, has the
@@ -84,7 +60,7 @@ func ReadPredictions(folder string) ([]Predictions, error) {
 		switch _, err := strconv.Atoi(name); {
 		case e.IsDir() && err == nil:
 			severities = append(severities, name)
-		case name == LabelsFile:
+		case name == classfile.Labels:
 		case filepath.Ext(name) == ".npy", filepath.Ext(name) == ".json" && files[stem] == "":
 			files[stem] = filepath.Join(folder, name)
 		}
@@ -96,9 +72,9 @@ func ReadPredictions(folder string) ([]Predictions, error) {
 		return nil, fmt.Errorf("lines: %s: no predictions; expected a file MODEL.npy for each model", folder)
 	}
 	var all []Predictions
-	for _, model := range sortedKeys(files) {
+	for _, model := range slices.Sorted(maps.Keys(files)) {
 		p := Predictions{Model: model}
-		if p.Classes, err = ReadClasses(files[model]); err != nil {
+		if p.Classes, err = classfile.Read(files[model]); err != nil {
 			return nil, err
 		}
 		if filepath.Ext(files[model]) == ".npy" {
@@ -203,64 +179,7 @@ func (p Predictions) Write(folder string) error {
 	if err := atomicfile.Write(filepath.Join(folder, p.Model+".json"), append(card, '\n')); err != nil {
 		return err
 	}
-	return WriteClasses(filepath.Join(folder, p.Model+".npy"), p.Classes)
-}
-
-// WriteClasses writes whole numbers as a .npy file of 32-bit integers.
-func WriteClasses(path string, classes []int) error {
-	data := npy.Header{Type: "<i4", Shape: []int{len(classes)}}.Append(nil)
-	for _, c := range classes {
-		data = binary.LittleEndian.AppendUint32(data, uint32(int32(c)))
-	}
-	return atomicfile.Write(path, data)
-}
-
-// ReadClasses reads whole numbers: a .npy file of one dimension, or a .json list.
-func ReadClasses(path string) ([]int, error) {
-	data, err := textfile.Read(path)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
-	}
-	classes, err := decodeClasses(data)
-	if err != nil {
-		return nil, &FieldError{File: path, Reason: err.Error()}
-	}
-	return classes, nil
-}
-
-func decodeClasses(data []byte) ([]int, error) {
-	if !bytes.HasPrefix(data, []byte("\x93NUMPY")) {
-		var classes []int
-		if err := json.Unmarshal(data, &classes); err != nil {
-			return nil, fmt.Errorf("neither a .npy file nor a list of whole numbers: %w", err)
-		}
-		return classes, nil
-	}
-	r := bytes.NewReader(data)
-	h, _, err := npy.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	width := map[string]int{"|u1": 1, "|i1": 1, "<u2": 2, "<i2": 2, "<u4": 4, "<i4": 4, "<u8": 8, "<i8": 8}[h.Type]
-	if width == 0 || len(h.Shape) != 1 {
-		return nil, fmt.Errorf("values of type %s with %d dimensions; expected whole numbers (as int32) in one", h.Type,
-			len(h.Shape))
-	}
-	rest, _ := io.ReadAll(r)
-	if h.Shape[0] < 0 || h.Shape[0] > len(rest) || len(rest) != width*h.Shape[0] {
-		return nil, fmt.Errorf("%d bytes for %d values of type %s", len(rest), h.Shape[0], h.Type)
-	}
-	classes := make([]int, h.Shape[0])
-	for i := range classes {
-		var padded [8]byte
-		copy(padded[:], rest[width*i:width*(i+1)])
-		v := int64(binary.LittleEndian.Uint64(padded[:]))
-		if strings.Contains(h.Type, "i") {
-			v = v << (64 - 8*width) >> (64 - 8*width)
-		}
-		classes[i] = int(v)
-	}
-	return classes, nil
+	return classfile.Write(filepath.Join(folder, p.Model+".npy"), p.Classes)
 }
 
 // Match puts the predictions under a shift into the order of those without it, and drops none: every model must be on

@@ -9,16 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/resample"
 )
-
-func TestFormatIDs(t *testing.T) {
-	for want, ids := range map[string][]int{"": nil, "7": {7}, "7,9": {7, 9}, "1,5,6,9:12:1": {1, 5, 6, 9, 10, 11}, "0:4:1": {0, 1, 2, 3}, "0:201:100": {0, 100, 200}, "0:3:1,10:31:10": {0, 1, 2, 10, 20, 30}} {
-		if got := FormatIDs(ids); got != want {
-			t.Errorf("%v: %s; expected %s", ids, got, want)
-		}
-	}
-}
 
 // What is written is read again; severities are pooled in order; labels are no model; a list of CIFAR-10.1's form is read.
 func TestPredictionFolders(t *testing.T) {
@@ -30,7 +23,7 @@ func TestPredictionFolders(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := WriteClasses(filepath.Join(folder, severity, LabelsFile), []int{0, 0, 0, 0}); err != nil {
+		if err := classfile.Write(filepath.Join(folder, severity, classfile.Labels), []int{0, 0, 0, 0}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,17 +57,6 @@ func TestPredictionFolders(t *testing.T) {
 	if _, err := Match(all[:2], all[1:]); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("%v", err)
 	}
-}
-
-func FuzzReadClasses(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "c.npy")
-	if err := WriteClasses(path, []int{1, -1}); err != nil {
-		f.Fatal(err)
-	}
-	data, _ := os.ReadFile(path)
-	f.Add(data)
-	f.Add([]byte("[1, 2]"))
-	f.Fuzz(func(t *testing.T, data []byte) { decodeClasses(data) })
 }
 
 // Of classifiers on a line, the intervals of the estimates hold the estimate that infinitely many images would give. 60 sets of

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/certspec/certspec/internal/journal"
@@ -55,7 +55,7 @@ func (r Record) model() (Model, error) {
 	}
 	for field := range r.Images {
 		if _, ok := r.Percent[field]; !ok {
-			return Model{}, unknown("accuracy", field, sortedKeys(r.Percent))
+			return Model{}, unknown("accuracy", field, slices.Sorted(maps.Keys(r.Percent)))
 		}
 	}
 	return m, m.check()
@@ -63,7 +63,7 @@ func (r Record) model() (Model, error) {
 
 // PutRecord adds a record to a file of records, or replaces that of the same model. It creates the file where it is
 // missing. Several processes may do so at once. A last line that is cut off is dropped. Errors: a record that
-// ReadRecords would refuse; a file that it would.
+// Read would refuse; a file that it would.
 func PutRecord(path string, r Record) error {
 	if _, err := r.model(); err != nil {
 		return fmt.Errorf("lines: model %q: %w", r.Model, err)
@@ -107,22 +107,9 @@ func withRecord(path string, text []byte, model string, line []byte) (out []byte
 	return out, nil
 }
 
-// ReadRecords reads a file with one Record a line. Errors are *FieldError with the line: text that is no record, an
+// readRecords reads a file with one Record a line. Errors are *FieldError with the line: text that is no record, an
 // unknown key, a model twice, a value out of range. A last line that is cut off (no newline behind it, no whole record)
 // is an error, too. The program that writes records drops it when it goes on.
-func ReadRecords(path string) (Models, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
-	}
-	defer f.Close()
-	models, err := readRecords(path, f)
-	if err != nil {
-		return nil, err
-	}
-	return models, models.Check()
-}
-
 func readRecords(path string, in io.Reader) (Models, error) {
 	var models Models
 	at := map[string]int{} // line of each model
@@ -171,7 +158,7 @@ func decodeRecord(line []byte) (Model, error) {
 		return Model{}, fmt.Errorf("%s: %s, want %s", kind.Field, kind.Value, recordKeys[kind.Field])
 	case isUnknown:
 		return Model{}, fmt.Errorf("unknown key %s; did you mean %q?", name, nearest.Of(strings.Trim(name, `"`),
-			sortedKeys(recordKeys)))
+			slices.Sorted(maps.Keys(recordKeys))))
 	case err != nil:
 		return Model{}, err
 	}

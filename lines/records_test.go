@@ -104,7 +104,7 @@ func TestPutRecord(t *testing.T) {
 	if err := PutRecord(path, Record{Model: "d"}); err != nil {
 		t.Fatal(err)
 	}
-	models, err := ReadRecords(path)
+	models, err := Read(path, CSV{})
 	if err != nil || len(models) != 3 || models[0].Name != "a" || models[0].Accuracies["x"].Share != 0.6 || models[2].Name != "d" {
 		t.Errorf("%+v, %v", models, err)
 	}

@@ -4,29 +4,15 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// ReadRobustBench reads RobustBench's table of accuracies under corruptions (Croce et al. 2021,
+// readRobustBench reads RobustBench's table of accuracies under corruptions (Croce et al. 2021,
 // unaggregated_results.csv): two header lines (corruption, severity), then a model a line, accuracies as shares. images
 // is the number of test images of one cell: RobustBench evaluates 5,000 of ImageNet-C and 10,000 of CIFAR-10-C. A
 // corruption's accuracy is the mean over its severities; "mean" is that over all cells. Errors are *FieldError.
-func ReadRobustBench(path string, images int) (Models, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
-	}
-	defer f.Close()
-	models, err := readRobustBench(path, f, images)
-	if err != nil {
-		return nil, err
-	}
-	return models, models.Check()
-}
-
 func readRobustBench(path string, in io.Reader, images int) (Models, error) {
 	if images < 1 {
 		return nil, fmt.Errorf("lines: %d images in a cell, want at least 1", images)

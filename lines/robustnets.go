@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,31 +43,18 @@ func (e *FieldError) Error() string {
 	return "lines: " + where + ": " + e.Reason
 }
 
-// ReadRobustNets reads the result file of RobustNets (Fridovich-Keil et al. 2022), one JSON object. Its keys are
+// readRobustNets reads the result file of RobustNets (Fridovich-Keil et al. 2022), one JSON object. Its keys are
 // {architecture}_{augmentation}_{method}_{layout}_{sparsity}. Its values hold 25 numbers, accuracies in percent. The
 // keys become the labels architecture, augmentation, method, layout and sparsity. Dense models, filed under lrr with
 // sparsity 0.0, get the method "dense".
 //
 // Errors are *FieldError: a key that is not of this form or stands twice, a field that is unknown (with the nearest
 // one) or missing, a percentage outside 0 to 100.
-func ReadRobustNets(path string) (Models, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
-	}
-	defer f.Close()
-	models, err := readRobustNets(path, textfile.NewReader(f))
-	if err != nil {
-		return nil, err
-	}
-	return models, models.Check()
-}
-
 func readRobustNets(path string, in io.Reader) (Models, error) {
 	bad := func(field, format string, args ...any) error {
 		return &FieldError{File: path, Field: field, Reason: fmt.Sprintf(format, args...)}
 	}
-	dec := json.NewDecoder(in)
+	dec := json.NewDecoder(textfile.NewReader(in))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, bad("", "not a JSON object of models")
 	}
@@ -174,7 +161,7 @@ func (m *Model) set(field string, v float64) error {
 		m.Numbers[field] = v
 		return nil
 	}
-	known := sortedKeys(robustNetsImages)
+	known := slices.Sorted(maps.Keys(robustNetsImages))
 	for _, p := range Predictors[1:] {
 		known = append(known, p.Field)
 	}

@@ -3,7 +3,9 @@ package lines
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,7 +137,7 @@ func fitCell(models Models, by Grouping, shift string, p Predictor, g Group, cli
 		}
 	}
 	var slopes, r2 []float64
-	for _, part := range sortedKeys(parts) {
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
 		x, y, _, err := points(parts[part], p.Field, shift, clip)
 		if err != nil {
 			return cell, err

@@ -16,7 +16,7 @@ func robustNets(t testing.TB) Models {
 	if folder == "" {
 		t.Skip("CERTSPEC_DATA is not set: it names the folder with robustnets/metric_and_OOD_var_dict.json")
 	}
-	models, err := ReadRobustNets(filepath.Join(folder, "robustnets", "metric_and_OOD_var_dict.json"))
+	models, err := Read(filepath.Join(folder, "robustnets", "metric_and_OOD_var_dict.json"), CSV{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,24 +42,11 @@ var testbedFields = map[string]struct {
 	"imagenetv2-matched-frequency-format-val": {"imagenetv2", 10_000},
 }
 
-// ReadTestbed reads the table of the ImageNet testbed (Taori et al. 2020): a model a line, its accuracies in percent,
+// readTestbed reads the table of the ImageNet testbed (Taori et al. 2020): a model a line, its accuracies in percent,
 // blank where it was not evaluated. The paper's columns get the names imagenetv2, imagenet-r, objectnet, imagenet-a,
 // imagenet-sketch and val. A corruption's five on-disk severities become their mean, named after it, on 250,000 images.
 // All other columns keep their names, with an unknown number of images. The label group is torchvision, robustness
 // (torchvision28, robustness5), clip (zero-shot) or other. Blank cells are missing fields (Models.Blank).
-func ReadTestbed(path string) (Models, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %w", err)
-	}
-	defer f.Close()
-	models, err := readTestbed(path, f)
-	if err != nil {
-		return nil, err
-	}
-	return models, models.Check()
-}
-
 func readTestbed(path string, in io.Reader) (Models, error) {
 	r := csv.NewReader(textfile.NewReader(in))
 	header, err := r.Read()

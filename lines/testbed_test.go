@@ -16,7 +16,7 @@ func testbed(t testing.TB) Models {
 	if folder == "" {
 		t.Skip("CERTSPEC_DATA is not set: it names the folder with imagenet-testbed/robustness_top1s.csv")
 	}
-	models, err := ReadTestbed(filepath.Join(folder, "imagenet-testbed", "robustness_top1s.csv"))
+	models, err := Read(filepath.Join(folder, "imagenet-testbed", "robustness_top1s.csv"), CSV{})
 	if err != nil {
 		t.Fatal(err)
 	}

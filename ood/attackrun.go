@@ -18,8 +18,8 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/ood/attack"
 	"github.com/certspec/certspec/internal/ood/record"
-	"github.com/certspec/certspec/ood/internal/attack"
 )
 
 // Attacks are the names that AttackOptions takes; without names all are run but the last.

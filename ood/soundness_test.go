@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/ood/internal/attack"
+	"github.com/certspec/certspec/internal/ood/attack"
 )
 
 // drawNetwork is a small network with layers of many kinds, drawn by rng.

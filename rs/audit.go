@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -22,7 +23,7 @@ type audit struct {
 	rows    Rows        // on them; a shard by blocks has none
 	looks   int
 	samples int
-	scores  *ledger.LookScores // nil: not read
+	scores  *scorefile.Reader // nil: not read
 }
 
 func newAudit(ctx context.Context, path string) (*audit, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right. Where sigma
@@ -31,13 +32,13 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 		}
 	}
 	size := info.Shape.Len()
-	grid := make([]int16, DefaultBlock*size) // the last batch is filled up with what was there
-	result := classifier.Result{Classes: make([]int32, DefaultBlock)}
+	grid := make([]int16, rule.DefaultBlock*size) // the last batch is filled up with what was there
+	result := classifier.Result{Classes: make([]int32, rule.DefaultBlock)}
 	right, labelled := 0, 0
 	next, stop := iter.Pull2(images.Ahead(ctx, 0, images.Len()))
 	defer stop()
-	for start := 0; start < images.Len(); start += DefaultBlock {
-		end := min(start+DefaultBlock, images.Len())
+	for start := 0; start < images.Len(); start += rule.DefaultBlock {
+		end := min(start+rule.DefaultBlock, images.Len())
 		for i := start; i < end; i++ {
 			one, err, _ := next()
 			if err != nil {
@@ -53,7 +54,7 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 				return 0, fmt.Errorf("rs: %w", err)
 			}
 		}
-		if err := model.Classify(ctx, classifier.Batch{N: DefaultBlock, Grid: grid}, &result); err != nil {
+		if err := model.Classify(ctx, classifier.Batch{N: rule.DefaultBlock, Grid: grid}, &result); err != nil {
 			return 0, fmt.Errorf("rs: %w", err)
 		}
 		for i := start; i < end; i++ {

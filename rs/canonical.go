@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -24,11 +25,11 @@ func Canonical(ctx context.Context, out, path string) (complete bool, err error)
 	if a.header.Scores == "" {
 		return canonical(out, a, nil)
 	}
-	if a.scores, err = ledger.OpenLookScores(path, a.header); err != nil {
+	if a.scores, err = scorefile.OpenReader(path, a.header); err != nil {
 		return false, err
 	}
 	defer a.scores.Close()
-	err = ledger.CreateScores(out, a.header, func(w *ledger.ScoresWriter) error {
+	err = scorefile.Create(out, a.header, func(w *scorefile.Writer) error {
 		complete, err = canonical(out, a, w)
 		return err
 	})
@@ -36,7 +37,7 @@ func Canonical(ctx context.Context, out, path string) (complete bool, err error)
 }
 
 // canonical writes the ledger, and the scores beside it if there are some.
-func canonical(out string, a *audit, w *ledger.ScoresWriter) (complete bool, err error) {
+func canonical(out string, a *audit, w *scorefile.Writer) (complete bool, err error) {
 	digest := ""
 	err = ledger.Create(out, a.header, func(e *ledger.Encoder) error {
 		r, err := a.walk(func(l scoredLook) {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -77,7 +79,7 @@ func (c *certification) resume(l *ledger.Ledger) error {
 			c.begun = append(c.begun, c.newJob(at))
 			i++
 		}
-		scores := c.files.restored[l.ScoresAddress()]
+		scores := c.files.restored[scorefile.AddressOf(l)]
 		if err := c.begun[i].restore(l, scores); err != nil {
 			return err
 		}
@@ -269,7 +271,7 @@ func (c *certification) commit() {
 		j := c.jobs[0]
 		c.files.append(j.looks)
 		if j.Done() && j.blocks > 0 && c.files.writer != nil {
-			c.files.times = append(c.files.times, ledger.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(),
+			c.files.times = append(c.files.times, beside.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(),
 				Seconds: time.Since(j.started).Seconds()})
 		}
 		j.looks = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // everyRule is each rule at its defaults but for few samples.
@@ -270,7 +271,7 @@ func TestShards(t *testing.T) {
 		"would be empty": {Index: 12, Count: 13}, "30 shards of 21 blocks": {By: ledger.ShardBlocks, Count: 30},
 	} {
 		_, err := rs.Certify(t.Context(), inner, data, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 2000}, Shard: shard})
-		var option *rs.OptionError
+		var option *rule.OptionError
 		if !errors.As(err, &option) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", shard, err, want)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -20,9 +22,9 @@ type files struct {
 	closed  *Run // the run of a ledger that has its claims; nil: none
 
 	writer   *ledger.Writer                         // nil: no ledger, or one that is replaced whole
-	scores   *ledger.ScoresWriter                   // nil: none are kept
-	restored map[ledger.ScoresAddress]ledger.Scores // of the provisional looks of an earlier run
-	times    []ledger.Time
+	scores   *scorefile.Writer                      // nil: none are kept
+	restored map[scorefile.Address]scorefile.Record // of the provisional looks of an earlier run
+	times    []beside.Time
 	compared time.Time // when comparisons were written last
 }
 
@@ -41,7 +43,7 @@ func (f *files) open(header ledger.Header, scores bool) (l *ledger.Ledger, err e
 		return nil, err
 	}
 	if scores {
-		if f.scores, f.restored, err = ledger.OpenScores(f.path, l); err != nil {
+		if f.scores, f.restored, err = scorefile.Open(f.path, l); err != nil {
 			return nil, fmt.Errorf("rs: %w", err)
 		}
 	}
@@ -57,7 +59,7 @@ func (f *files) begin(resumed bool) error {
 	}
 	var first *purity.Record
 	if resumed {
-		found, err := ledger.ReadChecks(f.path)
+		found, err := beside.ReadChecks(f.path)
 		if err != nil {
 			return err
 		}
@@ -65,7 +67,7 @@ func (f *files) begin(resumed bool) error {
 			return fmt.Errorf("rs: ledger %s was contradicted before, so that its counts prove nothing; begin "+
 				"another: %w", f.path, err)
 		}
-		if first, err = ledger.ReadFirst(f.path); err != nil {
+		if first, err = beside.ReadFirst(f.path); err != nil {
 			return err
 		}
 	}
@@ -73,7 +75,7 @@ func (f *files) begin(resumed bool) error {
 	case f.witness == nil:
 		return nil
 	case first == nil:
-		return ledger.AppendFirst(f.path, f.witness.Record())
+		return beside.AppendFirst(f.path, f.witness.Record())
 	}
 	return f.take(f.witness.Since(*first, "when the run went on"))
 }
@@ -98,7 +100,7 @@ func (f *files) sync(provisional []scoredLook, again *recheck, last bool) error 
 		return nil
 	}
 	var looks []ledger.Look
-	var scores []*ledger.Scores
+	var scores []*scorefile.Record
 	for _, l := range provisional {
 		looks = append(looks, l.Look)
 		if l.scores != nil {
@@ -113,7 +115,7 @@ func (f *files) sync(provisional []scoredLook, again *recheck, last bool) error 
 	if err := f.writer.SyncProvisional(looks); err != nil {
 		return err
 	}
-	err := ledger.AppendTimes(f.path, f.times)
+	err := beside.AppendTimes(f.path, f.times)
 	f.times = f.times[:0]
 	if err != nil || !last && time.Since(f.compared) < comparePause {
 		return err
@@ -159,7 +161,7 @@ func (f *files) keep(found purity.Found) error {
 	if f.path == "" || found.Comparisons == 0 {
 		return nil
 	}
-	return ledger.AppendChecks(f.path, found)
+	return beside.AppendChecks(f.path, found)
 }
 
 func (f *files) close() {

@@ -9,7 +9,7 @@ import (
 // independent trials. Each side misses with probability at most (1−confidence)/2, whatever the probability is. Both
 // ends are rounded outwards.
 //
-// Errors: a confidence outside (0, 1), as *OptionError; n < 1 or a count outside [0, n], as *bound.InputError.
+// Errors: a confidence outside (0, 1), as *rule.OptionError; n < 1 or a count outside [0, n], as *bound.InputError.
 func ExactInterval(count, n int, confidence float64) (resample.Interval, error) {
 	if err := checkConfidence(confidence); err != nil {
 		return resample.Interval{}, err

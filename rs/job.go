@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -45,7 +46,7 @@ type task struct {
 // scoredLook is a look with its scores, nil where it has none.
 type scoredLook struct {
 	ledger.Look
-	scores *ledger.Scores
+	scores *scorefile.Record
 }
 
 // pixels is the image, which is read at its first block.
@@ -134,7 +135,7 @@ func (j *job) unfinished() []scoredLook {
 func (j *job) selected() bool { return j.Trial.Selected() }
 
 // restore takes a provisional look of an earlier run, with its scores if it has some.
-func (j *job) restore(l ledger.Look, scores ledger.Scores) error {
+func (j *job) restore(l ledger.Look, scores scorefile.Record) error {
 	if j.Done() {
 		return fmt.Errorf("its provisional blocks %d to %d of image %d come after the decision", l.From, l.To, l.Image)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -167,7 +169,7 @@ func (m *merger) create(out string) error {
 	if m.cells, err = m.header.ScoreCells(); err != nil {
 		return err
 	}
-	return ledger.CreateScores(out, m.header, func(w *ledger.ScoresWriter) error {
+	return scorefile.Create(out, m.header, func(w *scorefile.Writer) error {
 		return ledger.Create(out, m.header, func(e *ledger.Encoder) error { return m.write(e, w) })
 	})
 }
@@ -213,9 +215,9 @@ func (m *merger) missing() error {
 }
 
 // write merges image by image.
-func (m *merger) write(e *ledger.Encoder, w *ledger.ScoresWriter) error {
+func (m *merger) write(e *ledger.Encoder, w *scorefile.Writer) error {
 	m.result.Ledgers, m.result.Of = len(m.sources), m.header.Data.Images
-	var provisional []*ledger.Scores
+	var provisional []*scorefile.Record
 	put := func(l scoredLook) {
 		e.Look(l.Look)
 		if l.scores != nil {
@@ -388,10 +390,10 @@ func (m *merger) check(s *source) error {
 
 // joinTimes sums the times beside the ledgers by image. Those of a shard that came twice count once.
 func (m *merger) joinTimes(out string) error {
-	if _, err := ledger.ReadTimes(out); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := beside.ReadTimes(out); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	sums := map[int]ledger.Time{}
+	sums := map[int]beside.Time{}
 	var order []int
 	seen := map[ledger.Shard]bool{}
 	for _, s := range m.sources {
@@ -402,7 +404,7 @@ func (m *merger) joinTimes(out string) error {
 		if seen[shard] {
 			continue
 		}
-		times, err := ledger.ReadTimes(s.file)
+		times, err := beside.ReadTimes(s.file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -415,14 +417,14 @@ func (m *merger) joinTimes(out string) error {
 			if !ok {
 				order = append(order, t.Image)
 			}
-			sums[t.Image] = ledger.Time{Image: t.Image, Samples: sum.Samples + t.Samples, Seconds: sum.Seconds +
+			sums[t.Image] = beside.Time{Image: t.Image, Samples: sum.Samples + t.Samples, Seconds: sum.Seconds +
 				t.Seconds}
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return m.images[a] - m.images[b] })
-	times := make([]ledger.Time, len(order))
+	times := make([]beside.Time, len(order))
 	for i, image := range order {
 		times[i] = sums[image]
 	}
-	return ledger.AppendTimes(out, times)
+	return beside.AppendTimes(out, times)
 }

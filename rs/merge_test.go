@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -77,7 +79,7 @@ func TestMerge(t *testing.T) {
 					t.Fatal(err)
 				}
 				if opt.Scores > 0 {
-					if err := os.WriteFile(ledger.ScoresPath(copied), testkit.Read(t, ledger.ScoresPath(files[0])), 0o666); err != nil {
+					if err := os.WriteFile(scorefile.Path(copied), testkit.Read(t, scorefile.Path(files[0])), 0o666); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -91,13 +93,13 @@ func TestMerge(t *testing.T) {
 				if got := testkit.Read(t, out); !bytes.Equal(got, want) {
 					t.Errorf("%s by %s in %v: %s", name, by, of, firstDifference(got, want))
 				}
-				if opt.Scores > 0 && !bytes.Equal(testkit.Read(t, ledger.ScoresPath(out)), testkit.Read(t, ledger.ScoresPath(opt.Ledger))) {
+				if opt.Scores > 0 && !bytes.Equal(testkit.Read(t, scorefile.Path(out)), testkit.Read(t, scorefile.Path(opt.Ledger))) {
 					t.Errorf("%s by %s in %v: the scores differ", name, by, of)
 				}
 				if !merged.Complete || merged.Images != 14 || merged.Repeated == 0 || merged.Ledgers != len(files) || merged.Dropped != 0 {
 					t.Errorf("%s by %s in %v: %+v", name, by, of, merged)
 				}
-				times, err := ledger.ReadTimes(out)
+				times, err := beside.ReadTimes(out)
 				if err != nil || len(times) != 14 {
 					t.Errorf("%d times, %v", len(times), err)
 				}
@@ -165,7 +167,7 @@ func TestMergePartial(t *testing.T) {
 				if got := testkit.Read(t, out); !bytes.Equal(got, want) {
 					t.Errorf("%s by %s, %d lost: %s", name, by, lost, firstDifference(got, want))
 				}
-				if opt.Scores > 0 && !bytes.Equal(testkit.Read(t, ledger.ScoresPath(out)), testkit.Read(t, ledger.ScoresPath(opt.Ledger))) {
+				if opt.Scores > 0 && !bytes.Equal(testkit.Read(t, scorefile.Path(out)), testkit.Read(t, scorefile.Path(opt.Ledger))) {
 					t.Errorf("%s by %s, %d lost: the scores differ", name, by, lost)
 				}
 				// Nothing that the shards had is computed again. During a selection the first look may be for nothing.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -19,7 +20,7 @@ type source struct {
 	record ledger.Record // the one behind them
 	err    error         // in its place: io.EOF, or what is wrong with the file
 	looks  []scoredLook
-	scores *ledger.LookScores
+	scores *scorefile.Reader
 	rows   []int // of the merged run that it has a part in
 }
 
@@ -33,7 +34,7 @@ func newSource(file string) (*source, error) {
 		scan.Close()
 		return nil, fmt.Errorf("ledger %s: %w", file, err)
 	}
-	if s.scores, err = ledger.OpenLookScores(file, s.header); err != nil {
+	if s.scores, err = scorefile.OpenReader(file, s.header); err != nil {
 		scan.Close()
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 // ScoresOnce asks a model once about each image, with one noise sample of it, and returns its scores, images × classes.
 // Scores are NaN for a noise sample whose output is not finite, or whose noise could not be drawn.
 //
-// Errors: a model that cannot take the images; sigma out of range, images off the grid, as *OptionError; those of the
-// model and of ctx.
+// Errors: a model that cannot take the images; sigma out of range, images off the grid, as
+// *rule.OptionError; those of the model and of ctx.
 func ScoresOnce(ctx context.Context, model classifier.Classifier, images *imageset.Index, law noise.Law, sigma float64,
 	seed uint64) ([]float32, error) {
 	const size = 100 // in one call

@@ -59,10 +59,10 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 		return none, optionErrorf("Noise: %v", err)
 	}
 	if opt.Alpha == 0 {
-		opt.Alpha = DefaultAlpha
+		opt.Alpha = rule.DefaultAlpha
 	}
 	if opt.Block == 0 {
-		opt.Block = DefaultBlock
+		opt.Block = rule.DefaultBlock
 	}
 	if opt.Samples == 0 {
 		opt.Samples = rule.RoundUp(1000, opt.Block)

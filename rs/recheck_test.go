@@ -11,9 +11,9 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // turning is a good model that from one call on changes the classes that it gives.
@@ -89,7 +89,7 @@ func TestRunStopsWhereAnAnswerDependsOnItsBatch(t *testing.T) {
 			t.Errorf("%s: %v; expected a *purity.Error", name, err)
 			continue
 		}
-		found, err := ledger.ReadChecks(path)
+		found, err := beside.ReadChecks(path)
 		if err != nil || !found.Contradicted() || found.Comparisons < contradiction.Found.Comparisons {
 			t.Errorf("%s: the file says %+v, %v; the error %+v", name, found, err, contradiction.Found)
 		}
@@ -109,7 +109,7 @@ func TestHonestRunAsksAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := ledger.ReadChecks(path)
+		found, err := beside.ReadChecks(path)
 		if err != nil || found.Contradicted() || found.Comparisons < 30*15 || found.Changed != 0 {
 			t.Errorf("%+v, %v", found, err)
 		}
@@ -122,7 +122,7 @@ func TestHonestRunAsksAgain(t *testing.T) {
 	if texts[0] != texts[1] {
 		t.Error("the ledgers differ")
 	}
-	if found, err := ledger.ReadChecks(filepath.Join(t.TempDir(), "none")); err != nil || found.Comparisons != 0 {
+	if found, err := beside.ReadChecks(filepath.Join(t.TempDir(), "none")); err != nil || found.Comparisons != 0 {
 		t.Errorf("%+v, %v of no file", found, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // depend on the level at which bounds are derived. So every look keeps its share of it, and a betting test its
 // time-uniform wealth, now against 1/alpha. The header has the new levels.
 //
-// Errors: those of Open; an alpha that is not in (0, the ledger's α], as *OptionError; a ledger of a shard by blocks,
-// which proves nothing alone.
+// Errors: those of Open; an alpha that is not in (0, the ledger's α], as *rule.OptionError; a ledger of
+// a shard by blocks, which proves nothing alone.
 func OpenAt(path string, alpha float64) (*Run, error) {
 	run, err := Open(path)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // A staged ledger at the 500th part of its level. The figures are SciPy's (1.17.1): for each image the largest
@@ -42,7 +43,7 @@ func TestOpenAtAgainstSciPy(t *testing.T) {
 		t.Errorf("levels %v, %+v", h.Alpha, h.Rule.Looks[3])
 	}
 	for _, bad := range []float64{0, -1, .0011, 1, math.NaN(), math.Inf(1)} {
-		var option *rs.OptionError
+		var option *rule.OptionError
 		if _, err := rs.OpenAt(path, bad); !errors.As(err, &option) {
 			t.Errorf("level %v: error %v", bad, err)
 		}
@@ -65,7 +66,7 @@ func TestOpenAtTheSameLevelChangesNothing(t *testing.T) {
 	} {
 		opt.Sigma, opt.Seed, opt.Ledger = .25, 3, filepath.Join(t.TempDir(), "x.ledger")
 		run := certify(t, model, data, opt)
-		again, err := rs.OpenAt(opt.Ledger, rs.DefaultAlpha)
+		again, err := rs.OpenAt(opt.Ledger, rule.DefaultAlpha)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func TestOpenAtTheSameLevelChangesNothing(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", opt.Rule, got, want)
 			}
 		}
-		stricter, err := rs.OpenAt(opt.Ledger, rs.DefaultAlpha/40)
+		stricter, err := rs.OpenAt(opt.Ledger, rule.DefaultAlpha/40)
 		if err != nil {
 			t.Fatal(err)
 		}

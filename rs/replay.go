@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -227,8 +228,8 @@ type replayer struct {
 	blocks *blocks
 	images *imageset.Index
 	looks  []ledger.Look
-	total  int              // blocks
-	stored []*ledger.Scores // by look; nil: none are compared
+	total  int                 // blocks
+	stored []*scorefile.Record // by look; nil: none are compared
 	cells  int
 	report progress.Reporter
 

@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 func TestReplay(t *testing.T) {
@@ -117,7 +119,7 @@ func TestReplayFindsOtherScores(t *testing.T) {
 	if s := got.Scores; s.Looks == 0 || s.Equal == s.Looks || s.Samples < 1000 || s.Mean > .05 || s.Mean < .01 {
 		t.Errorf("%+v", s)
 	}
-	if err := os.Remove(ledger.ScoresPath(opt.Ledger)); err != nil {
+	if err := os.Remove(scorefile.Path(opt.Ledger)); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{}); err != nil || got.Scores != nil || got.EqualBlocks != got.Blocks {
@@ -172,7 +174,7 @@ func TestReplayRefuses(t *testing.T) {
 	if _, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{Images: []int{1}}); err == nil || !strings.Contains(err.Error(), "no image 1") {
 		t.Errorf("%v", err)
 	}
-	var option *rs.OptionError
+	var option *rule.OptionError
 	if _, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{Count: -1}); !errors.As(err, &option) {
 		t.Errorf("%v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -18,8 +19,8 @@ type ReplayedScores struct {
 
 // scoresOfLooks gives the scores of some looks of a ledger, which stand in its order; nil where the
 // run kept none, or they are missing.
-func scoresOfLooks(path string, l *ledger.Ledger, looks []ledger.Look) ([]*ledger.Scores, error) {
-	source, err := ledger.OpenLookScores(path, l.Header)
+func scoresOfLooks(path string, l *ledger.Ledger, looks []ledger.Look) ([]*scorefile.Record, error) {
+	source, err := scorefile.OpenReader(path, l.Header)
 	if errors.Is(err, fs.ErrNotExist) || source == nil && err == nil {
 		return nil, nil
 	}
@@ -27,7 +28,7 @@ func scoresOfLooks(path string, l *ledger.Ledger, looks []ledger.Look) ([]*ledge
 		return nil, err
 	}
 	defer source.Close()
-	all := make([]*ledger.Scores, len(looks))
+	all := make([]*scorefile.Record, len(looks))
 	next := 0
 	for _, look := range l.Looks {
 		if next == len(looks) {
@@ -46,7 +47,7 @@ func scoresOfLooks(path string, l *ledger.Ledger, looks []ledger.Look) ([]*ledge
 }
 
 // compare adds a look.
-func (r *ReplayedScores) compare(stored *ledger.Scores, now *scoreTally) {
+func (r *ReplayedScores) compare(stored *scorefile.Record, now *scoreTally) {
 	sum := now.sum()
 	sum.Image, sum.From, sum.To, sum.Class = stored.Image, stored.From, stored.To, stored.Class
 	r.Looks++
@@ -64,8 +65,8 @@ func (r *ReplayedScores) compare(stored *ledger.Scores, now *scoreTally) {
 		samples += c.N
 	}
 	r.Samples += moved
-	mean := func(s *ledger.Scores) float64 {
-		return (float64(s.Low) + float64(s.High)) / 2 / ledger.ScoreUnit / float64(samples)
+	mean := func(s *scorefile.Record) float64 {
+		return (float64(s.Low) + float64(s.High)) / 2 / scorefile.Unit / float64(samples)
 	}
 	r.Mean = max(r.Mean, math.Abs(mean(sum)-mean(stored)))
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -89,7 +90,7 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		want := testkit.Read(t, opt.Ledger)
 		var wantScores []byte
 		if opt.Scores > 0 {
-			wantScores = testkit.Read(t, ledger.ScoresPath(opt.Ledger))
+			wantScores = testkit.Read(t, scorefile.Path(opt.Ledger))
 		}
 		ways := 4
 		if testing.Short() {
@@ -134,7 +135,7 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 				t.Errorf("%+v, %d stops: %s", opt, stops, firstDifference(got, want))
 			}
 			if opt.Scores > 0 {
-				if got := testkit.Read(t, ledger.ScoresPath(opt.Ledger)); !bytes.Equal(got, wantScores) {
+				if got := testkit.Read(t, scorefile.Path(opt.Ledger)); !bytes.Equal(got, wantScores) {
 					t.Errorf("%+v, %d stops: the scores differ", opt, stops)
 				}
 			}
@@ -375,7 +376,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := run.Passes() / run.Header.Block
-	want, wantScores := testkit.Read(t, filepath.Join(dir, "whole")), testkit.Read(t, ledger.ScoresPath(filepath.Join(dir, "whole")))
+	want, wantScores := testkit.Read(t, filepath.Join(dir, "whole")), testkit.Read(t, scorefile.Path(filepath.Join(dir, "whole")))
 	rng := rand.New(rand.NewPCG(8, 9))
 	path := filepath.Join(dir, "killed")
 	most := 8
@@ -405,7 +406,7 @@ func TestKill(t *testing.T) {
 	if got := testkit.Read(t, path); !bytes.Equal(got, want) {
 		t.Error(firstDifference(got, want))
 	}
-	if !bytes.Equal(testkit.Read(t, ledger.ScoresPath(path)), wantScores) {
+	if !bytes.Equal(testkit.Read(t, scorefile.Path(path)), wantScores) {
 		t.Error("the scores differ")
 	}
 }

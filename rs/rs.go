@@ -79,8 +79,8 @@ type Options struct {
 	// keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside
 	// the ledger; 0: no
 	Scores int
-	// with Scores: keep the largest score of each noise sample, rescaled by ledger.TopScore,
-	// instead of that of the class
+	// with Scores: keep the largest score h of each noise sample, rescaled to (K·h − 1)/(K − 1) for
+	// K classes, instead of that of the class
 	TopScores bool
 
 	Shard Shard // the part of the run to do; zero: all of it
@@ -101,22 +101,11 @@ type Options struct {
 	Progress progress.Reporter // may be nil
 }
 
-// Defaults of Options.
-const (
-	DefaultAlpha      = rule.DefaultAlpha
-	DefaultMaxSamples = rule.DefaultMaxSamples
-	DefaultSelection  = rule.DefaultSelection
-	DefaultBlock      = rule.DefaultBlock
-)
-
-// OptionError says which setting is out of range, and what was expected.
-type OptionError = rule.OptionError
-
 func optionErrorf(format string, args ...any) error { return rule.OptionErrorf(format, args...) }
 
 // Plan makes the rule concrete, with defaults filled in: what it can certify, and what an image takes.
 //
-// Errors: settings out of range, as *OptionError.
+// Errors: settings out of range, as *rule.OptionError.
 func (o Options) Plan() (*rule.Plan, error) {
 	if o.Shards != 0 {
 		return nil, optionErrorf("Shards is %d, but follows from Shard: leave it unset", o.Shards)

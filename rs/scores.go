@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// CheckScores refuses scores that could not be kept or would prove nothing, as *OptionError. Certify calls it.
+// CheckScores refuses scores that could not be kept or would prove nothing, as *rule.OptionError. Certify calls it.
 func (o Options) CheckScores() error {
 	switch {
 	case o.TopScores && o.Scores == 0:
@@ -103,11 +104,11 @@ func (t *scoreTally) addBlock(b blockScores, class, cells int) {
 			continue
 		}
 		if b.topOf > 0 {
-			h = ledger.TopScore(h, b.topOf)
+			h = scorefile.Top(h, b.topOf)
 		}
-		t.counts[ledger.ScoreIndex(h, cells)]++
-		t.low += uint64(math.Floor(h * ledger.ScoreUnit))
-		t.high += uint64(math.Ceil(h * ledger.ScoreUnit))
+		t.counts[scorefile.Index(h, cells)]++
+		t.low += uint64(math.Floor(h * scorefile.Unit))
+		t.high += uint64(math.Ceil(h * scorefile.Unit))
 	}
 }
 
@@ -118,7 +119,7 @@ func (t *scoreTally) grow(cells int) {
 }
 
 // add adds scores that were summed before.
-func (t *scoreTally) add(s *ledger.Scores, cells int) {
+func (t *scoreTally) add(s *scorefile.Record, cells int) {
 	t.grow(cells)
 	for _, c := range s.Cells {
 		t.counts[c.Index] += c.N
@@ -129,11 +130,11 @@ func (t *scoreTally) add(s *ledger.Scores, cells int) {
 }
 
 // sum gives the sums, without an address.
-func (t *scoreTally) sum() *ledger.Scores {
-	s := &ledger.Scores{Unknown: t.unknown, Low: t.low, High: t.high}
+func (t *scoreTally) sum() *scorefile.Record {
+	s := &scorefile.Record{Unknown: t.unknown, Low: t.low, High: t.high}
 	for i, n := range t.counts {
 		if n > 0 {
-			s.Cells = append(s.Cells, ledger.ScoreCell{Index: i, N: n})
+			s.Cells = append(s.Cells, scorefile.Cell{Index: i, N: n})
 		}
 	}
 	return s
@@ -145,7 +146,7 @@ func finishScores(path string) error {
 	if err != nil {
 		return err
 	}
-	w, _, err := ledger.OpenScores(path, l)
+	w, _, err := scorefile.Open(path, l)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func finishScores(path string) error {
 }
 
 // ofClass refuses scores of another class than the trial of their image chose, which has not yet taken their look.
-func ofClass(scores *ledger.Scores, t *rule.Trial) error {
+func ofClass(scores *scorefile.Record, t *rule.Trial) error {
 	if scores != nil && int(scores.Class) != t.Class {
 		return fmt.Errorf("the scores of image %d, blocks %d to %d, are of class %d, but the selection chose class %d",
 			scores.Image, scores.From, scores.To, scores.Class, t.Class)

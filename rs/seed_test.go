@@ -9,13 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/rule"
+
+	"pgregory.net/rapid"
 )
 
 // committedLedgers are all ledgers of the repository.
@@ -227,7 +228,7 @@ func TestPairedNetworksMeetTheSameNoise(t *testing.T) {
 		}
 	}
 	_, err := rs.Certify(t.Context(), inner, data, rs.Options{Paired: true, Seed: 3, Settings: rs.Settings{Sigma: .25}})
-	var option *rs.OptionError
+	var option *rule.OptionError
 	if !errors.As(err, &option) {
 		t.Errorf("a seed beside Paired: %v", err)
 	}

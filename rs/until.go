@@ -19,7 +19,7 @@ type Until struct {
 	At    float64
 }
 
-// checkUntil refuses an end that is out of range, or is missing or has no effect, as *OptionError.
+// checkUntil refuses an end that is out of range, or is missing or has no effect, as *rule.OptionError.
 func (o Options) checkUntil() error {
 	u := o.Until
 	if o.Rule != Anytime {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -49,7 +50,7 @@ func Verify(ctx context.Context, path string) (Verified, error) {
 			"header: the seed %d is called derived, but from model, data and settings follows %d", h.Seed, want)
 	}
 	v := Verified{Header: h}
-	a.scores, err = ledger.OpenLookScores(path, h)
+	a.scores, err = scorefile.OpenReader(path, h)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		v.Scores = "missing"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -82,7 +83,7 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 			if !errors.As(err, new(*purity.Error)) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, between runs %v: %v", rule, between, err)
 			}
-			found, err := ledger.ReadChecks(path)
+			found, err := beside.ReadChecks(path)
 			if err != nil || !found.Contradicted() {
 				t.Errorf("%s, between runs %v: beside the ledger %+v, %v", rule, between, found, err)
 			}
@@ -118,7 +119,7 @@ func (m stopping) Classify(ctx context.Context, batch classifier.Batch, result *
 func TestWitnessOfAnHonestRun(t *testing.T) {
 	m := drifting{classifier.Linear{Shape: oneGrey, Weights: []float64{1}, Bias: -.5}, new(atomic.Int64), 1 << 60, 0}
 	path := filepath.Join(t.TempDir(), "l")
-	if err := ledger.AppendChecks(path, purity.Found{Comparisons: 10, Beyond: 5}); err != nil { // of a ledger that was deleted
+	if err := beside.AppendChecks(path, purity.Found{Comparisons: 10, Beyond: 5}); err != nil { // of a ledger that was deleted
 		t.Fatal(err)
 	}
 	opt := rs.Options{Settings: rs.Settings{Sigma: .1, Rule: rs.Fixed, MaxSamples: 1000}, Ledger: path, Witness: look(t, m)}
@@ -126,10 +127,10 @@ func TestWitnessOfAnHonestRun(t *testing.T) {
 	if _, err := rs.Certify(t.Context(), m, data, opt); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := ledger.ReadChecks(path); err != nil || found.Contradicted() || found.Comparisons < 300 {
+	if found, err := beside.ReadChecks(path); err != nil || found.Contradicted() || found.Comparisons < 300 {
 		t.Errorf("%+v, %v", found, err)
 	}
-	if first, err := ledger.ReadFirst(path); err != nil || len(first.Answers) != 100 {
+	if first, err := beside.ReadFirst(path); err != nil || len(first.Answers) != 100 {
 		t.Errorf("%+v, %v", first, err)
 	}
 	plain := opt

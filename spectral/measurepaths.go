@@ -19,7 +19,7 @@ type PathOptions struct {
 	Progress progress.Reporter // may be nil
 }
 
-// Estimate is a mean over paths with its 95 % interval, mean ± 1.96 s/√M, s the sample standard deviation.
+// Estimate is a mean over paths or images with its 95 % interval, mean ± 1.96 s/√M, s the sample standard deviation.
 type Estimate struct {
 	Mean      float64   `json:"mean"`
 	Deviation float64   `json:"deviation"`          // s; 0 of one path
@@ -256,15 +256,16 @@ func (t *tally) metrics() (*PathMetrics, error) {
 		return nil, fmt.Errorf("spectral: no path to measure: %d pairs have none of at least 4 points, and %d have "+
 			"outputs that are not finite", t.skipped, t.missed)
 	}
-	m := &PathMetrics{Paths: len(t.hff), Skipped: t.skipped, Missed: t.missed, HFF: estimate(t.hff)}
+	m := &PathMetrics{Paths: len(t.hff), Skipped: t.skipped, Missed: t.missed, HFF: EstimateOf(t.hff)}
 	if t.length > 0 {
-		cd := estimate(t.cd)
+		cd := EstimateOf(t.cd)
 		m.CD = &cd
 	}
 	return m, nil
 }
 
-func estimate(values []float64) Estimate {
+// EstimateOf is the estimate of the mean that the values, of one path or image each, are drawn around.
+func EstimateOf(values []float64) Estimate {
 	if len(values) == 1 {
 		return Estimate{Mean: values[0]}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -91,7 +92,7 @@ func TestRefusesAModelThatChanges(t *testing.T) {
 	args := []string{"certify", "--exec", childModel("changes"), "--data", "synthetic/test[max_index=3]", "--sigma", "0.25", "--n", "2000", "--rule", "fixed", "--out", path}
 	cmd, stdout, stderr := program(t, args...)
 	cmd.Run()
-	found, err := ledger.ReadChecks(path)
+	found, err := beside.ReadChecks(path)
 	l, open := ledger.Read(path)
 	if cmd.ProcessState.ExitCode() != cli.ExitFailed || stdout.Len() > 0 || !strings.Contains(stderr.String(), "at the end of the run") ||
 		err != nil || !found.Contradicted() || open != nil || l.Claims != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -42,7 +43,7 @@ func TestLinesRefuse(t *testing.T) {
 
 // Predictions of other images are refused, with names, and not with a list of a thousand ids.
 func TestAgreeRefuses(t *testing.T) {
-	long := lines.FormatIDs([]int{1, 4, 18, 25, 27, 43, 47, 54, 58, 73, 75, 84, 126, 127, 130, 136, 145, 146, 154, 158})
+	long := classfile.FormatIDs([]int{1, 4, 18, 25, 27, 43, 47, 54, 58, 73, 75, 84, 126, 127, 130, 136, 145, 146, 154, 158})
 	for name, c := range map[string]struct {
 		ids, shifted []string // of a, b, c
 		last         []int    // classes of c under the shift
@@ -75,7 +76,7 @@ func TestAgreeRefuses(t *testing.T) {
 				}
 			}
 		}
-		if err := lines.WriteClasses(filepath.Join(folder, "id", lines.LabelsFile), []int{0, 1, 2, 1}); err != nil {
+		if err := classfile.Write(filepath.Join(folder, "id", classfile.Labels), []int{0, 1, 2, 1}); err != nil {
 			t.Fatal(err)
 		}
 		args := append([]string{"lines", "agree", "--id", filepath.Join(folder, "id"), "--shifted", filepath.Join(folder, "shifted")}, c.args...)

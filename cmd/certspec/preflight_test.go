@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/preflight"
 )
 
 // An untrained network on the synthetic set guesses, which fails; the report is printed all the same.

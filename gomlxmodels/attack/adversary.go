@@ -1,3 +1,6 @@
+// Package attack describes attacks on a network in training: on its smoothed confidences (Adversary), on
+// the noise samples (Noises), and on a loss of single images (Ascent). Images are in units of the full
+// range.
 package attack
 
 import (
@@ -13,6 +16,14 @@ type Target int
 const (
 	Label     Target = iota // that of the label
 	Predicted               // that of the highest smoothed confidence before the attack; it stays fixed
+)
+
+// Norm is the norm that bounds a perturbation.
+type Norm string
+
+const (
+	L2   Norm = "l2"
+	LInf Norm = "linf"
 )
 
 // Adversary describes an attack on the smoothed confidences of a batch.

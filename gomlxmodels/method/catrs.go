@@ -3,6 +3,7 @@ package method
 import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 )
 
 // CATRS is confidence-aware training (Jeong, Kim and Shin 2023). If the network is unsure of an image under noise, it
@@ -25,6 +26,6 @@ func (m catRS) Needs() Needs {
 }
 
 func (m catRS) Loss(b *Batch) []loss.Term {
-	attacked := b.Forward(attack.Noisy(b.Clean, b.Gamma))
+	attacked := b.Forward(perturb.Noisy(b.Clean, b.Gamma))
 	return loss.CATRS(b.ByCopy(), b.byCopy(attacked), b.Labels, b.Soft, b.Draws, m.Lambda)
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/ood/mixture/fit"
 	"github.com/certspec/certspec/ood/mixture"
 	"github.com/certspec/certspec/pixel"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // CCU trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the means and variances of
@@ -40,8 +41,8 @@ func (m ccu) Needs() Needs {
 }
 
 func (m ccu) Check() error {
-	if m.Metric != string(mixture.Singular) && m.Metric != string(mixture.Covariance) {
-		return fmt.Errorf("metric is %q; expected one of %q", m.Metric, mixture.Readings())
+	if m.Metric != string(fit.Singular) && m.Metric != string(fit.Covariance) {
+		return fmt.Errorf("metric is %q; expected one of %q", m.Metric, fit.Readings())
 	}
 	if m.Rounds < 1 || m.Images < 2 {
 		return fmt.Errorf("%d rounds of EM on %d images; expected at least 1, and 2", m.Rounds, m.Images)
@@ -74,18 +75,18 @@ func (m ccu) Start(shape pixel.Shape, images [][]float64, more map[string][][]fl
 		return out
 	}
 	own := some(images)
-	metric, err := mixture.Fit(own, mixture.Reading(m.Metric))
+	metric, err := fit.NewMetric(own, fit.Reading(m.Metric))
 	if err != nil {
 		return nil, err
 	}
 	sides := map[string]*mixture.Mixture{}
 	for side, points := range map[string][][]float64{"in": own, "out": some(more[outSet])} {
-		if sides[side], err = mixture.EM(metric.Whiten(points), nets.MixtureComponents, m.Rounds,
+		if sides[side], err = fit.EM(metric.Whiten(points), nets.MixtureComponents, m.Rounds,
 			uint64(m.Seed)); err != nil {
 			return nil, fmt.Errorf("the mixture %s: %w", side, err)
 		}
 	}
-	mixture.Apart(sides["in"], sides["out"])
+	fit.Apart(sides["in"], sides["out"])
 	d := shape.Len()
 	transform := metric.Transform()
 	values := map[string][]float32{nets.Densities + "/transform": make([]float32, 0, d*d), nets.Densities +

@@ -1,11 +1,12 @@
 package method
 
 import (
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // SmoothMix mixes an image with one that an attack without a budget has moved away from its label, up to half the way,
@@ -32,6 +33,6 @@ func (m smoothMix) Needs() Needs {
 
 func (m smoothMix) Loss(b *Batch) []loss.Term {
 	t := Squeeze(MulScalar(b.Draws, 0.5), -1)
-	rows := attack.Noisy(Add(b.Clean, Mul(Reshape(t, -1, 1, 1, 1), b.Gamma)), b.Noise)
+	rows := perturb.Noisy(Add(b.Clean, Mul(Reshape(t, -1, 1, 1, 1), b.Gamma)), b.Noise)
 	return loss.SmoothMix(b.ByCopy(), b.byCopy(b.Forward(rows)), b.Labels, t)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
@@ -99,7 +99,7 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 func (t *trainer) attacked(b batch, step int, list []*tensors.Tensor, noise *tensors.Tensor) (_ []*tensors.Tensor,
 	err error) {
 	images, n, epsilon := list[0], len(b.labels), t.plan.budget(step)
-	found := &attack.Found{Class: b.labels}
+	found := &perturb.Found{Class: b.labels}
 	assigns := t.plan.assigns()
 	switch {
 	case t.shake != nil:

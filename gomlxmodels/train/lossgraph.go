@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute/dtypes"
-	. "github.com/gomlx/gomlx/core/graph"
 
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+
+	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // losses are a batch's loss in the graph, with what the step beyond it takes.
@@ -70,7 +71,7 @@ func (t *trainer) losses(inputs []*Node) *losses {
 		if !p.needs.Again {
 			images = Add(images, attacked[0])
 		}
-		images = attack.Noisy(images, b.Noise)
+		images = perturb.Noisy(images, b.Noise)
 		b.Class, b.Assignment = attacked[2], attacked[3]
 	}
 	if p.needs.Denoiser > 0 {

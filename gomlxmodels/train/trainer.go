@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 )
 
 // network is what a step trains; a nets.Architecture is one.
@@ -31,9 +31,9 @@ type trainer struct {
 	exec    *Exec
 	viewer  *Exec             // makes the views that the graph makes; else nil
 	measure *Exec             // of Options.Diagnose; else nil
-	attack  *attack.Smoothed  // nil without an adversary
-	shake   *attack.Shake     // nil without an attack on noises
-	climbs  []*attack.Climb   // of plan.more; nil where a set is not attacked
+	attack  *perturb.Smoothed // nil without an adversary
+	shake   *perturb.Shake    // nil without an attack on noises
+	climbs  []*perturb.Climb  // of plan.more; nil where a set is not attacked
 	terms   []string          // names of the loss's terms, from the graph
 	weights []*tensors.Tensor // of plan.tensors
 	slots   []*tensors.Tensor // of the optimizer: for each slot those of the trained ones of plan.tensors
@@ -64,23 +64,23 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 		}
 	}
 	if p.needs.Adversary != nil {
-		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
+		t.attack, err = perturb.NewSmoothed(&perturb.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
 			p.needs.Adversary.Norm)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
 	}
 	if p.needs.Shaken != nil {
-		t.shake, err = attack.NewShake(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
+		t.shake, err = perturb.NewShake(&perturb.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
 			p.needs.Shaken)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
 	}
 	for _, set := range p.needs.Sets {
-		var climb *attack.Climb
+		var climb *perturb.Climb
 		if set.Attack != nil {
-			if climb, err = attack.NewClimb(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
+			if climb, err = perturb.NewClimb(&perturb.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
 				set.Attack); err != nil {
 				return nil, fmt.Errorf("train: %w", err)
 			}

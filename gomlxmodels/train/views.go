@@ -22,22 +22,16 @@ const (
 	ResizedCropFlip modelfile.Augmentation = "random-resized-crop-flip"
 	ResizedCrop     modelfile.Augmentation = "random-resized-crop" // the same without the flip
 
-	// The same once for an image, before its views are made.
-	CropFlipShared        modelfile.Augmentation = CropFlip + sharedAug
-	CropShared            modelfile.Augmentation = Crop + sharedAug
-	FlipShared            modelfile.Augmentation = Flip + sharedAug
-	ResizedCropFlipShared modelfile.Augmentation = ResizedCropFlip + sharedAug
-	ResizedCropShared     modelfile.Augmentation = ResizedCrop + sharedAug
-
-	sharedAug = "-shared"
+	sharedAug = "-shared" // behind one of them: once for an image, before its views are made
 )
 
 // Augmentations of Options.Augment.
 func Augmentations() []modelfile.Augmentation {
-	return []modelfile.Augmentation{
-		NoneAug, CropFlip, CropFlipShared, Crop, CropShared, Flip, FlipShared,
-		ResizedCropFlip, ResizedCropFlipShared, ResizedCrop, ResizedCropShared,
+	all := []modelfile.Augmentation{NoneAug}
+	for _, a := range []modelfile.Augmentation{CropFlip, Crop, Flip, ResizedCropFlip, ResizedCrop} {
+		all = append(all, a, a+sharedAug)
 	}
+	return all
 }
 
 // framing is what an augmentation makes of the frame of an image: of each view, or once before the views are made.

@@ -67,7 +67,7 @@ func TestSharedCrop(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
 	p.views, p.ramps[sigmaRamp] = negative{}, schedule.Ramp{}
 	p.needs = method.Needs{Views: 2, Noises: 1}
-	for augmentation, shared := range map[modelfile.Augmentation]bool{CropFlip: false, CropFlipShared: true} {
+	for augmentation, shared := range map[modelfile.Augmentation]bool{CropFlip: false, CropFlip + "-shared": true} {
 		p.run.Recipe.Augment = augmentation
 		b := p.batch(0, 0, order(64))
 		same := 0

@@ -93,17 +93,6 @@ func (b *builder) constant(dims []int, draw func(n int) []float64) string {
 	return b.disguised(b.kind, dims, draw, 2)
 }
 
-// fixed is constant for given values, which the nodes before it keep.
-func (b *builder) fixed(dims []int, values []float64) string {
-	return b.constant(dims, func(n int) []float64 {
-		out := make([]float64, n)
-		for i := range out {
-			out[i] = values[i%len(values)]
-		}
-		return out
-	})
-}
-
 // disguised is constant with at most depth nodes between.
 func (b *builder) disguised(kind onnxfile.Type, dims []int, draw func(n int) []float64, depth int) string {
 	plain := func() string { return b.stored(kind, draw(product(dims)), dims) }

@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
@@ -260,7 +261,7 @@ func (e *evaluation) card(cell sweep.Cell, base *dataset.Images) lines.Predictio
 	}
 	id := e.info.Identity
 	return lines.PredictionCard{Model: e.Name, Weights: id.Weights, Engine: fmt.Sprintf("%s %s, %s", id.Engine,
-		id.EngineVersion, id.InstructionSet), Data: data, Digest: base.Digest, IDs: lines.FormatIDs(base.IDs),
+		id.EngineVersion, id.InstructionSet), Data: data, Digest: base.Digest, IDs: classfile.FormatIDs(base.IDs),
 		Groups: len(e.Groups)}
 }
 
@@ -272,7 +273,7 @@ func (e *evaluation) keep(c Cell, base *dataset.Images) error {
 	card := e.card(c.Cell, base)
 	card.Right, card.Images = c.Right, c.Images
 	folder := e.folder(c.Cell)
-	if err := lines.WriteClasses(filepath.Join(folder, lines.LabelsFile), base.Labels); err != nil {
+	if err := classfile.Write(filepath.Join(folder, classfile.Labels), base.Labels); err != nil {
 		return err
 	}
 	return lines.Predictions{Model: e.Name, Classes: c.Classes, Card: &card}.Write(folder)
@@ -288,7 +289,7 @@ func (e *evaluation) kept(cell sweep.Cell, base *dataset.Images) (*Cell, error) 
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	classes, err := lines.ReadClasses(file)
+	classes, err := classfile.Read(file)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/spectral/jacobian"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/progress"
@@ -41,7 +42,7 @@ type RecordOptions struct {
 
 	Gradients      classifier.Differentiable // nil: central differences, and no bands
 	GradientEngine string                    // what gives them, for the settings
-	Projections    int                       // see spectral.JacobianOptions
+	Projections    int                       // see jacobian.Options
 	JacobianImages int                       // spread over the classes; default 400
 
 	Batch    int    // images in one call; default 100
@@ -70,7 +71,7 @@ type parts struct {
 // deviations, counts and settings. A run that was stopped goes on with the parts that are in its
 // file, which is removed at the end.
 //
-// Errors: those of Run, spectral.PathSets, spectral.MeasurePaths and spectral.MeasureJacobian; a
+// Errors: those of Run, spectral.PathSets, spectral.MeasurePaths and jacobian.Measure; a
 // file of parts of another run.
 func Record(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, o RecordOptions) (lines.Record,
 	error) {
@@ -276,9 +277,9 @@ func (r *recording) jacobian(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	o := spectral.JacobianOptions{Projections: r.Projections, Std: r.Fourier.Normalization.Std, Seed: r.Seed,
+	o := jacobian.Options{Projections: r.Projections, Std: r.Fourier.Normalization.Std, Seed: r.Seed,
 		Progress: r.Progress}
-	j, err := spectral.MeasureJacobian(ctx, r.model, r.Gradients, images, o)
+	j, err := jacobian.Measure(ctx, r.model, r.Gradients, images, o)
 	if err != nil {
 		return part{}, err
 	}
@@ -288,7 +289,7 @@ func (r *recording) jacobian(ctx context.Context) (part, error) {
 	if r.Gradients == nil {
 		return p, nil
 	}
-	g, err := spectral.MeasureGradientBands(ctx, r.model, r.Gradients, images, o)
+	g, err := jacobian.MeasureBands(ctx, r.model, r.Gradients, images, o)
 	if err != nil {
 		return part{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/jacobian"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/spectral"
 )
@@ -68,7 +69,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("%+v; expected %+v", whole, m)
 	}
 	// All energy of this gradient is at frequency 0 of one channel.
-	if math.Abs(whole.Numbers["gradient_low"]-1) > 1e-9 || whole.Counts["jacobian_norm"] != 20 || whole.Settings["jacobian_mode"] != spectral.JacobianExact {
+	if math.Abs(whole.Numbers["gradient_low"]-1) > 1e-9 || whole.Counts["jacobian_norm"] != 20 || whole.Settings["jacobian_mode"] != jacobian.Exact {
 		t.Errorf("%+v", whole)
 	}
 	if len(whole.Percent) != 3 || whole.Images["contrast"] != 80 || whole.Images["id_acc"] != 40 {
@@ -106,14 +107,14 @@ func TestRecord(t *testing.T) {
 	o.Parts, o.Gradients = "", nil
 	o.Projections = 200
 	r, err := Record(t.Context(), brightness(), data, o)
-	if err != nil || r.Settings["jacobian_mode"] != spectral.JacobianDifferences || math.Abs(r.Numbers["jacobian_norm"]/whole.Numbers["jacobian_norm"]-1) > 0.2 {
+	if err != nil || r.Settings["jacobian_mode"] != jacobian.Differences || math.Abs(r.Numbers["jacobian_norm"]/whole.Numbers["jacobian_norm"]-1) > 0.2 {
 		t.Errorf("%v, %v; expected about %v, %v", r.Settings["jacobian_mode"], r.Numbers["jacobian_norm"], whole.Numbers["jacobian_norm"], err)
 	}
 	file := filepath.Join(t.TempDir(), "r.jsonl")
 	if err := lines.PutRecord(file, whole); err != nil {
 		t.Fatal(err)
 	}
-	models, err := lines.ReadRecords(file)
+	models, err := lines.Read(file, lines.CSV{})
 	if err != nil || models[0].Numbers["jacobian_norm"] != whole.Numbers["jacobian_norm"] {
 		t.Errorf("%+v, %v", models, err)
 	}

@@ -62,7 +62,7 @@ func Pool(cells []Cell, words ...string) []Pooled {
 // ModelColumn is the column of a Table that names the model.
 const ModelColumn = "model"
 
-// Table is a table of accuracies, a line for each model, in the form that lines.ReadCSV reads:
+// Table is a table of accuracies, a line for each model, in the form that lines.Read reads:
 // accuracies are right answers of images, as in 88/100. The zero value has no model.
 type Table struct {
 	columns []string

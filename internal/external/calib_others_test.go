@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/internal/calib/predictionset"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
 )
@@ -164,7 +165,7 @@ func TestExternalMAPIESets(t *testing.T) {
 	}
 	var levels []float64
 	for _, radius := range []float64{0, .125, .25} {
-		level, err := calib.RobustLevel(.1, radius, .25)
+		level, err := predictionset.RobustLevel(.1, radius, .25)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +199,7 @@ for level in arg["Levels"]:
 		scores = append(scores, 1-rows[i][labels[i]])
 	}
 	for k, level := range levels {
-		at, err := calib.SetThreshold(scores, level)
+		at, err := predictionset.Threshold(scores, level)
 		if err != nil {
 			t.Fatal(err)
 		}

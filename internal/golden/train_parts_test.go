@@ -14,7 +14,6 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -26,6 +25,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
@@ -79,7 +79,7 @@ func (g *golden) methods(names []string) {
 		}
 		if o.Own.Method.Needs().Views > 1 {
 			o.Own.Views = g.views("fouriermix")
-			o.Augment = train.CropFlipShared
+			o.Augment = train.CropFlip + "-shared"
 		}
 		g.train("method "+name, o)
 	}
@@ -200,14 +200,14 @@ func (g *golden) trained() {
 	g.must(net.Classify(context.Background(), batch, &result))
 	g.json("scores", []any{result.Classes, result.Scores})
 
-	attacks := attack.ACEAttacks(0.02)
+	attacks := perturb.ACEAttacks(0.02)
 	for i := range attacks {
 		attacks[i].Steps = 4
 	}
-	found, err := attack.Confidences(context.Background(), b, m, images, attacks, nil)
+	found, err := perturb.Confidences(context.Background(), b, m, images, attacks, nil)
 	g.must(err)
 	g.json("attacked confidences", found)
-	outcomes, err := attack.Empirical(context.Background(), b, m, net, images.Indexed(), attack.EmpiricalOptions{
+	outcomes, err := perturb.Empirical(context.Background(), b, m, net, images.Indexed(), perturb.EmpiricalOptions{
 		Radii: []float64{0.25, 1}, Steps: 3, Noises: 4, Seed: 2, Predict: rs.PredictOptions{Sigma: 0.25, Samples: 100, Seed: 1, Block: 100},
 	})
 	g.must(err)

@@ -19,9 +19,9 @@ import (
 var budget = map[string]int{
 	"Go lines without tests":     136_595,
 	"Go lines above 120 columns": 0,
-	"public names":               1_108,
+	"public names":               992,
 	"words of README.md":         450,
-	"words of ARCHITECTURE.md":   1_000,
+	"words of ARCHITECTURE.md":   998,
 	"words of CHANGELOG.md":      595,
 	"words of environment.md":    900,
 	"words of docs/results.md":   1_646,

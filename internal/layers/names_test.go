@@ -40,7 +40,6 @@ var unnamed = map[string]string{
 	"lines.Deming":                     "a fit of the field, compared with other software",
 	"lines.Increment":                  "a statistic of the field, compared with other software",
 	"lines.Influences":                 "a statistic of the field, compared with other software",
-	"lines.ReadRobustBench":            "a reader beside the others, which Read chooses",
 	"ood/mixture.LogConfidence":        "the formula of CCU, which exported graphs are compared with",
 	"ood/mixture.LogOdds":              "the formula of CCU, which exported graphs are compared with",
 	"ood/mixture.Survey":               "what Posterior.Survey returns",

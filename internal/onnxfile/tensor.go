@@ -364,17 +364,3 @@ func (t *Tensor) Int64s() ([]int64, error) {
 	}
 	return values, nil
 }
-
-// Strings are the values of a tensor of strings.
-func (t *Tensor) Strings() ([]string, error) {
-	n, err := t.Len()
-	switch {
-	case err != nil:
-		return nil, err
-	case t.Type != String:
-		return nil, fmt.Errorf("tensor %q is of %v; expected strings", t.Name, t.Type)
-	case len(t.Texts) != n:
-		return nil, fmt.Errorf("tensor %q of %v has %d values; expected %d", t.Name, t.Dims, len(t.Texts), n)
-	}
-	return t.Texts, nil
-}

@@ -77,10 +77,6 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s: %v, %v; expected %v", name, got, err, c.want)
 		}
 	}
-	words := Tensor{Type: String, Dims: []int64{2}, Texts: []string{"a", "b"}}
-	if got, err := words.Strings(); err != nil || !slices.Equal(got, words.Texts) {
-		t.Errorf("strings: %v, %v", got, err)
-	}
 	if got, err := list(t, Int64, 7, varints(-3, 4), 2).Int64s(); err != nil || !slices.Equal(got, []int64{-3, 4}) {
 		t.Errorf("whole numbers: %v, %v", got, err)
 	}

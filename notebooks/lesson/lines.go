@@ -50,7 +50,7 @@ func Families(separation float64) lines.Models {
 // columns, whose accuracies scatter about a line for each shift.
 func RobustNets() (models lines.Models, whole bool) {
 	path := filepath.Join(os.Getenv("CERTSPEC_DATA"), "robustnets", "metric_and_OOD_var_dict.json")
-	models, err := lines.ReadRobustNets(path)
+	models, err := lines.Read(path, lines.CSV{})
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nb.Must(models, err), true
 	}
@@ -95,8 +95,8 @@ func drawn() lines.Models {
 
 // Testbed are the models of the ImageNet testbed, of $CERTSPEC_DATA/imagenet-testbed; none where the file is not there.
 func Testbed() lines.Models {
-	models, err := lines.ReadTestbed(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed",
-		"robustness_top1s.csv"))
+	models, err := lines.Read(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed",
+		"robustness_top1s.csv"), lines.CSV{})
 	if errors.Is(err, fs.ErrNotExist) {
 		nb.StandIn("Nothing", "the ImageNet testbed", "set CERTSPEC_DATA to a folder with it")
 		return nil

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
-	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 )
 

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 )
@@ -22,11 +23,11 @@ import (
 // (1, y) raises both calibration errors.
 func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps int) (t *nb.Tabular, lines []nb.Line,
 	raised bool) {
-	attacks := attack.ACEAttacks(epsilon)
+	attacks := perturb.ACEAttacks(epsilon)
 	for i := range attacks {
 		attacks[i].Steps = steps
 	}
-	found := nb.Must(attack.Confidences(nb.Context(), nb.Must(backend.OpenForTraining("")), m, images, attacks, nil))
+	found := nb.Must(perturb.Confidences(nb.Context(), nb.Must(backend.OpenForTraining("")), m, images, attacks, nil))
 	bins, few := nb.Must(calib.Uniform(15, calib.LeftClosed)), nb.Must(calib.Uniform(8, calib.LeftClosed))
 	t = nb.Columns("attack", "accuracy", "mean confidence", "ECE, 15 bins", "AdaECE, 15 bins", "published: plain",
 		"published: AT")

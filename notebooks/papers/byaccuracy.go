@@ -61,7 +61,7 @@ func spread(values []float64, digits int) string {
 
 // records reads a file of records in the study's folder, or nothing where there is none.
 func records(folder, name string) lines.Models {
-	models, err := lines.ReadRecords(filepath.Join(folder, name))
+	models, err := lines.Read(filepath.Join(folder, name), lines.CSV{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/lines/jackknife"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
@@ -42,7 +43,7 @@ func OpenStudy(folder string) *Study {
 		s.planned = append(s.planned, model.Name)
 	}
 	for _, path := range nb.Must(filepath.Glob(filepath.Join(folder, "results", "*.record.jsonl"))) {
-		s.Models = append(s.Models, nb.Must(lines.ReadRecords(path))...)
+		s.Models = append(s.Models, nb.Must(lines.Read(path, lines.CSV{}))...)
 	}
 	nb.Check(s.Models.Check())
 	s.Mixed, s.Published = records(folder, "mixed.jsonl"), records(folder, "published.jsonl")
@@ -254,7 +255,7 @@ func judged(list []claim, models lines.Models, complete bool) (out []Finding) {
 	for i, c := range list {
 		mine := slices.DeleteFunc(slices.Clone(models), func(m lines.Model) bool { return !c.keep(m) })
 		out = append(out, Finding{Claim: c.number + ": " + c.text, Verdict: "not there yet"})
-		j, err := lines.Jackknife(mine, c.strata, c.of)
+		j, err := jackknife.Of(mine, c.strata, c.of)
 		if err != nil { // a group without enough networks
 			continue
 		}

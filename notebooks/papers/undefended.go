@@ -24,7 +24,7 @@ func Undefended() (*nb.Figure, *nb.Tabular, bool) {
 	best := [2]string{}
 	for i, severity := range severities {
 		file := fmt.Sprintf("results/undefended/severity%d.csv", severity)
-		for k, m := range nb.Must(lines.ReadCSV(file, lines.CSV{})) {
+		for k, m := range nb.Must(lines.Read(file, lines.CSV{})) {
 			percent := func(field string) float64 { return 100 * m.Accuracies[field].Share }
 			if i == 0 {
 				drawn = append(drawn, nb.Line{Name: names[m.Name], X: []float64{0}, Y: []float64{percent("clean")}})

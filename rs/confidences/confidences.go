@@ -74,7 +74,7 @@ type Options struct {
 // of it: with 1,000 cells 0.0005, for 32 images of a linear model with n = 10,000 at three radii each. A score that is
 // not known counts as 0 below and as 1 above.
 //
-// Errors: unknown options, and radii that are negative or not finite, as *rs.OptionError; a ledger without scores, or
+// Errors: unknown options, and radii that are negative or not finite, as *rule.OptionError; a ledger without scores, or
 // that is not closed; images without labels only; those of the files.
 func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Certified, error) {
 	if err := o.withDefaults(); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -264,14 +265,14 @@ func TestConfidencesRefuse(t *testing.T) {
 
 	// Scores of another run, altered, cut off, or not there.
 	_, _, other := scoredLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 400}, Scores: 10, Seed: 7}, 1, 230, false)
-	whole := testkit.Read(t, ledger.ScoresPath(path))
+	whole := testkit.Read(t, scorefile.Path(path))
 	for name, b := range map[string][]byte{
-		"of another seed": testkit.Read(t, ledger.ScoresPath(other.Ledger)),
+		"of another seed": testkit.Read(t, scorefile.Path(other.Ledger)),
 		"empty":           nil,
 		"cut":             whole[:len(whole)-70],
 		"altered":         append(append(slices.Clone(whole[:len(whole)-80]), whole[len(whole)-80]^1), whole[len(whole)-79:]...),
 	} {
-		if err := os.WriteFile(ledger.ScoresPath(path), b, 0o666); err != nil {
+		if err := os.WriteFile(scorefile.Path(path), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		fails(name, path, confidences.Options{}, 0)
@@ -279,7 +280,7 @@ func TestConfidencesRefuse(t *testing.T) {
 			t.Errorf("%s: verified %v", name, v)
 		}
 	}
-	if err := os.Remove(ledger.ScoresPath(path)); err != nil {
+	if err := os.Remove(scorefile.Path(path)); err != nil {
 		t.Fatal(err)
 	}
 	fails("missing", path, confidences.Options{}, 0)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -35,7 +36,7 @@ type scoredImage struct {
 	cells     []scoredCell
 }
 
-// scoredCell is a ledger.ScoreCell of less memory.
+// scoredCell is a scorefile.Cell of less memory.
 type scoredCell struct {
 	index uint16
 	n     uint32
@@ -81,7 +82,7 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 	if err != nil {
 		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
-	source, err := ledger.OpenLookScores(path, l.Header)
+	source, err := scorefile.OpenReader(path, l.Header)
 	if err != nil {
 		return nil, fmt.Errorf("confidences: %w", err)
 	}
@@ -110,7 +111,7 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 }
 
 // read takes the scores of one image, at the level alpha.
-func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *ledger.LookScores, plan *rule.Plan, alpha float64,
+func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *scorefile.Reader, plan *rule.Plan, alpha float64,
 	cells int) error {
 	image := scoredImage{id: row.Image, radius: row.Radius, correct: row.Correct()}
 	sum := tally{counts: make([]int, 2*cells+1)}
@@ -169,7 +170,7 @@ type tally struct {
 	low, high uint64
 }
 
-func (t *tally) add(s *ledger.Scores) {
+func (t *tally) add(s *scorefile.Record) {
 	for _, c := range s.Cells {
 		t.counts[c.Index] += c.N
 	}
@@ -202,9 +203,9 @@ func (s *scoredRun) bySize() [][]int {
 
 // meanBounds are bounds on the mean of the scores.
 func (image *scoredImage) meanBounds() (low, high float64) {
-	whole := float64(image.n) * ledger.ScoreUnit // below 2⁵⁵, of which a float64 holds all but the last digits
+	whole := float64(image.n) * scorefile.Unit // below 2⁵⁵, of which a float64 holds all but the last digits
 	low = float64(image.low) / whole * (1 - 0x1p-50)
-	high = float64(image.high+uint64(image.unknown)*ledger.ScoreUnit) / whole * (1 + 0x1p-50)
+	high = float64(image.high+uint64(image.unknown)*scorefile.Unit) / whole * (1 + 0x1p-50)
 	return low, min(1, high)
 }
 

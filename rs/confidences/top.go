@@ -31,7 +31,7 @@ type Top struct {
 //
 // Every image of a ledger has bounds, with or without a label, certified or not; [0, 1] if it has no scores.
 //
-// Errors: radii that are negative or not finite, and an unknown method, as *rs.OptionError; ledgers of another
+// Errors: radii that are negative or not finite, and an unknown method, as *rule.OptionError; ledgers of another
 // classifier, σ or α than the first; a ledger without such scores, or that is not closed; those of the files.
 func CertifyTop(ctx context.Context, paths []string, radii []float64, method confidence.Method) ([]Top, error) {
 	o := Options{Method: method}

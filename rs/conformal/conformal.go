@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/calib/predictionset"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
@@ -64,7 +64,7 @@ type Coverage struct {
 // Measure calibrates on some images and measures the sets of others, and of attacked ones by radius, which may be nil.
 // All must have labels.
 //
-// Errors: images without a label; options out of range, as *calib.InputError and *rs.OptionError; those of the model
+// Errors: images without a label; options out of range, as *calib.InputError and *rule.OptionError; those of the model
 // and of ctx.
 func Measure(ctx context.Context, model classifier.Classifier, calibration, test *imageset.Index,
 	attacked map[float64]*imageset.Images, o Options) (*Sets, error) {
@@ -93,16 +93,16 @@ func Measure(ctx context.Context, model classifier.Classifier, calibration, test
 	sets := &Sets{Model: info.Name, Data: test.Name, Sigma: o.Sigma, Miscoverage: o.Miscoverage,
 		Calibration: calibration.Len(), Test: test.Len(), Classes: info.Classes}
 	for i, radius := range o.Radii {
-		level, err := calib.RobustLevel(o.Miscoverage, radius, o.Sigma)
+		level, err := predictionset.RobustLevel(o.Miscoverage, radius, o.Sigma)
 		if err != nil {
 			return nil, err
 		}
-		at, err := calib.SetThreshold(cal.labels(), level)
+		at, err := predictionset.Threshold(cal.labels(), level)
 		if err != nil {
 			return nil, err
 		}
-		row := AtRadius{Radius: radius, Level: level, Needed: calib.LeastCalibration(level), Clean: tested.sets(at)}
-		low, high, err := calib.CoverageRange(calibration.Len(), test.Len(), level, .95)
+		row := AtRadius{Radius: radius, Level: level, Needed: predictionset.LeastCalibration(level), Clean: tested.sets(at)}
+		low, high, err := predictionset.CoverageRange(calibration.Len(), test.Len(), level, .95)
 		if err != nil {
 			return nil, err
 		}

@@ -1,20 +1,19 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerfile"
 )
 
 // Create makes a whole ledger in one step: readers find it complete or not at all. write gives it its lines, from
 // the looks on, and ends with Finish or Flush. The folder is made. A file that exists stays as it is, and is an
 // error that wraps fs.ErrExist unless it has the same bytes.
 func Create(path string, header Header, write func(*Encoder) error) error {
-	return create(path, func(f *os.File) error {
+	return ledgerfile.Create(path, func(f *os.File) error {
 		e, err := newEncoder(f, header)
 		if err != nil {
 			return err
@@ -36,20 +35,4 @@ func Replace(path string, header Header, write func(*Encoder) error) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	return nil
-}
-
-// create makes a file, and says what to do where one of that name is there.
-func create(path string, fill func(f *os.File) error) error {
-	var filled error
-	err := atomicfile.Create(path, func(f *os.File) error {
-		filled = fill(f)
-		return filled
-	})
-	switch {
-	case err == nil || err == filled:
-		return err
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("ledger %w; name another file", err)
-	}
-	return fmt.Errorf("ledger: %w", err)
 }

@@ -63,18 +63,3 @@ func (s *Scanner) All() iter.Seq2[Record, error] {
 		}
 	}
 }
-
-// All gives the scores that are left; those of provisional looks are left out. An error is the last that it gives.
-func (s *LookScores) All() iter.Seq2[Scores, error] {
-	return func(yield func(Scores, error) bool) {
-		for s != nil {
-			scores, provisional, err := s.scan.Next()
-			if provisional && err == nil {
-				continue
-			}
-			if err == io.EOF || !yield(scores, err) || err != nil {
-				return
-			}
-		}
-	}
-}

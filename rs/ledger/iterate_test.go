@@ -49,21 +49,6 @@ func TestIterators(t *testing.T) {
 	if kinds[LookLine] != looks || kinds[ClaimLine] != images || kinds[DigestLine] != 1 {
 		t.Errorf("%v", kinds)
 	}
-	scores, err := OpenLookScores(file, l.Header)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer scores.Close()
-	scored := 0
-	for one, err := range scores.All() {
-		if err != nil || one.Class < 0 {
-			t.Fatal(one, err)
-		}
-		scored++
-	}
-	if want := looks - images; scored != want || scores.Finish(l.Digest) != nil {
-		t.Errorf("%d scores, want one for each of %d looks behind a selection", scored, want)
-	}
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

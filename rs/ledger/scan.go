@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerfile"
 )
 
 // Kind is what a line of a ledger behind its header says.
@@ -73,7 +74,7 @@ func (h *Header) longestLine() int {
 // Scan opens a ledger and reads its header. A file that is no ledger is a *FormatError, one of a newer program
 // a *VersionError.
 func Scan(path string) (*Scanner, error) {
-	f, err := openTurns(path)
+	f, err := ledgerfile.OpenTurns(path)
 	if err != nil {
 		return nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -92,8 +93,8 @@ func Scan(path string) (*Scanner, error) {
 // newScanner reads the header; io.EOF means that not even the first line is whole.
 func newScanner(file string, in io.Reader) (*Scanner, error) {
 	buffer := 1 << 15
-	if t, ok := in.(*turns); ok && t.size > 0 { // ten thousand small shards are open at once
-		buffer = int(min(int64(buffer), t.size+1))
+	if t, ok := in.(*ledgerfile.Turns); ok && t.Size > 0 { // ten thousand small shards are open at once
+		buffer = int(min(int64(buffer), t.Size+1))
 	}
 	s := &Scanner{file: file, in: bufio.NewReaderSize(in, buffer), hash: sha256.New()}
 	line, err := s.next()

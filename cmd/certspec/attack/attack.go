@@ -11,40 +11,41 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/conformal"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/rule"
+
+	"github.com/spf13/cobra"
 )
 
 // Result is what "attack" prints.
 type Result struct {
-	Ledger   string               `json:"ledger"`
-	Sigma    float64              `json:"sigma"`
-	Steps    int                  `json:"steps"`
-	Noises   int                  `json:"noises"`
-	Rate     float64              `json:"rate"`
-	Samples  int                  `json:"n"`
-	Alpha    float64              `json:"alpha"`
-	Seed     uint64               `json:"seed"`
-	Radii    []attack.UnderAttack `json:"radii"`
-	Outcomes []attack.Outcome     `json:"outcomes"`
+	Ledger   string                `json:"ledger"`
+	Sigma    float64               `json:"sigma"`
+	Steps    int                   `json:"steps"`
+	Noises   int                   `json:"noises"`
+	Rate     float64               `json:"rate"`
+	Samples  int                   `json:"n"`
+	Alpha    float64               `json:"alpha"`
+	Seed     uint64                `json:"seed"`
+	Radii    []perturb.UnderAttack `json:"radii"`
+	Outcomes []perturb.Outcome     `json:"outcomes"`
 }
 
 // options are what the flags ask.
 type options struct {
-	attack.EmpiricalOptions
+	perturb.EmpiricalOptions
 	model  cli.ModelOptions
 	images cli.ImageOptions
 	save   string
@@ -84,7 +85,7 @@ accuracy as far as this attack can tell; the certified accuracy is a lower bound
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.IntVar(&o.Predict.Samples, "n", 1000,
 			"noise samples of an attacked image by which the smoothed classifier answers")
-		f.Float64Var(&o.Predict.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that its answer is wrong")
+		f.Float64Var(&o.Predict.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that its answer is wrong")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Written(&o.save, "save", "JSON file to write the attacked images to, by radius, for certspec calib sets")
@@ -132,7 +133,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	images, rows, err := attack.InLedger(run, all)
+	images, rows, err := perturb.InLedger(run, all)
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
@@ -151,7 +152,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	}
 	saved := conformal.Attacked{Data: images.Name, Sigma: h.Sigma}
 	if o.save != "" {
-		o.Found = func(a attack.Outcome, pixels []uint8) {
+		o.Found = func(a perturb.Outcome, pixels []uint8) {
 			saved.Images = append(saved.Images, conformal.AttackedImage{Image: a.Image, Label: a.Label,
 				Radius: a.Radius, Norm: a.Norm, Class: a.Class, Pixels: slices.Clone(pixels)})
 		}
@@ -161,7 +162,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 		return cli.Usage(err)
 	}
 	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed,
-		attack.Summarize(o.Radii, rows, outcomes), outcomes}
+		perturb.Summarize(o.Radii, rows, outcomes), outcomes}
 	if o.save != "" {
 		text, err := json.Marshal(saved)
 		if err != nil {
@@ -233,10 +234,10 @@ func sameImages(ctx context.Context, data ledger.Data, all, images *imageset.Ind
 }
 
 // attack takes gradients from the engine of a model file, from the layers of an ONNX file, or from a program.
-func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, images *imageset.Index) ([]attack.Outcome,
-	error) {
-	if program, ok := smoothed.(attack.Gradients); ok {
-		return attack.EmpiricalBy(ctx, program, smoothed, images, o.EmpiricalOptions)
+func (o *options) attack(ctx context.Context, smoothed classifier.Classifier,
+	images *imageset.Index) ([]perturb.Outcome, error) {
+	if program, ok := smoothed.(perturb.Gradients); ok {
+		return perturb.EmpiricalBy(ctx, program, smoothed, images, o.EmpiricalOptions)
 	}
 	m := smoothed.(*engine.Model)
 	if m.Card() == nil {
@@ -245,7 +246,7 @@ func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, im
 			return nil, fmt.Errorf("%w; a model file of certspec can be attacked, or an ONNX file that is read as "+
 				"layers", err)
 		}
-		return attack.EmpiricalBy(ctx, n, m, images, o.EmpiricalOptions)
+		return perturb.EmpiricalBy(ctx, n, m, images, o.EmpiricalOptions)
 	}
 	file, err := modelfile.Read(o.model.Path)
 	if err != nil {
@@ -255,7 +256,7 @@ func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, im
 	if err != nil {
 		return nil, err
 	}
-	return attack.Empirical(ctx, b, file, m, images, o.EmpiricalOptions)
+	return perturb.Empirical(ctx, b, file, m, images, o.EmpiricalOptions)
 }
 
 // gradientEngine is what computes gradients where the model runs on a choice: ONNX Runtime cannot.

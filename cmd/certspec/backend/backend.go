@@ -79,11 +79,7 @@ var installable = map[string]func(ctx context.Context, show progress.Reporter) (
 }
 
 func installCommand() *cobra.Command {
-	names := make([]string, 0, len(installable))
-	for name := range installable {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(installable))
 	cmd := &cobra.Command{
 		Use:       "install [" + strings.Join(names, "|") + "]",
 		Short:     "Fetch an engine's library into the cache (default xla), pinned and checked",

@@ -1,18 +1,18 @@
 package calib
 
 import (
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/calib/predictionset"
+	"github.com/certspec/certspec/rs/conformal"
+	"github.com/certspec/certspec/rs/noise"
+
 	crand "crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
-
-	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/rs/conformal"
-	"github.com/certspec/certspec/rs/noise"
 )
 
 // setsOptions are what the flags of "calib sets" ask.
@@ -85,7 +85,7 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 	if err := cli.CheckRadii(o.radii); err != nil {
 		return err
 	}
-	if _, err := calib.RobustLevel(o.miscoverage, 0, o.sigma); err != nil {
+	if _, err := predictionset.RobustLevel(o.miscoverage, 0, o.sigma); err != nil {
 		return cli.Wrong(err)
 	}
 	seed, fresh := o.seed, !cmd.Flags().Changed("seed")

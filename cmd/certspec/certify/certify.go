@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/preflight"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -236,7 +237,7 @@ func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 		c.Bands = &bands
 	}
 	if o.Scores > 0 {
-		c.Scores = ledger.ScoresPath(o.Ledger)
+		c.Scores = scorefile.Path(o.Ledger)
 	}
 	return c
 }

@@ -6,16 +6,17 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/gate"
-	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
+
+	"github.com/spf13/cobra"
 )
 
 // options are what the flags ask.
@@ -53,7 +54,7 @@ tested is the loss that two full runs with these samples would show. Exit codes:
 		f.Float64Var(&o.Radius, "radius", 0, "certified accuracy at this ℓ2 radius")
 		f.IntVar(&o.MaxSamples, "n", 600, "maximum number of noise samples of an image")
 		f.IntVar(&o.Selection, "n0", 20, "noise samples that choose the class")
-		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Noise)
 		f.IntVar(&o.Block, "block", 20, "noise samples in one call of a model")
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/certlog"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -93,7 +94,7 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 	if !run.Complete() {
 		cli.Say("not complete: %d of %d images", len(run.Rows), run.Images())
 	}
-	times, err := ledger.ReadTimes(args[0])
+	times, err := beside.ReadTimes(args[0])
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -119,7 +120,7 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 	return o.table(cmd, run.Rows, times)
 }
 
-func (o *exportOptions) table(cmd *cobra.Command, rows rs.Rows, times []ledger.Time) error {
+func (o *exportOptions) table(cmd *cobra.Command, rows rs.Rows, times []beside.Time) error {
 	return atomicfile.To(o.out, cmd.OutOrStdout(), func(w io.Writer) error {
 		return certlog.Write(w, o.format, rows, times)
 	})

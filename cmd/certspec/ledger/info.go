@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -139,7 +140,7 @@ func (i *Info) print(out io.Writer) error {
 	line("work", "%s of %s images decided, %s looks, %s noise samples, %s misses", printable.Count(i.Decided),
 		printable.Count(i.Images), printable.Count(i.Looks), printable.Count(i.Passes), printable.Count(i.Misses))
 	if h.Scores != "" {
-		line("scores", "%s, in %s: certspec calib reads them", h.Scores, ledger.ScoresPath(i.File))
+		line("scores", "%s, in %s: certspec calib reads them", h.Scores, scorefile.Path(i.File))
 	}
 	if i.Provisional > 0 {
 		line("provisional", "%d blocks of looks in progress", i.Provisional)

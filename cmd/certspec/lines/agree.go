@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -72,19 +73,19 @@ func (o *agreeOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if o.idLabels == "" {
-		o.idLabels = filepath.Join(o.id, lines.LabelsFile)
+		o.idLabels = filepath.Join(o.id, classfile.Labels)
 		if _, err := os.Stat(o.idLabels); err != nil {
 			return cli.Usagef("--id-labels is missing, and there is no %s: accuracy without the shift needs labels",
 				o.idLabels)
 		}
 	}
-	labels, err := lines.ReadClasses(o.idLabels)
+	labels, err := classfile.Read(o.idLabels)
 	if err != nil {
 		return err
 	}
 	var truth []int
 	if o.labels != "" {
-		if truth, err = lines.ReadClasses(o.labels); err != nil {
+		if truth, err = classfile.Read(o.labels); err != nil {
 			return err
 		}
 	}

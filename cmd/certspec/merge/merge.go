@@ -11,8 +11,8 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Merged is what the command prints of ledgers.
@@ -100,7 +100,7 @@ func (o *options) join(cmd *cobra.Command, parts []string) (printed any, text st
 	err = atomicfile.ToNamed(o.out, stdout, func(path string) (err error) {
 		m, err = rs.Merge(cmd.Context(), path, parts, o.partial)
 		if path != o.out { // a stream holds the ledger; the shards keep their times
-			os.Remove(ledger.TimesPath(path))
+			os.Remove(beside.TimesPath(path))
 		}
 		return err
 	})

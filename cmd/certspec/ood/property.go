@@ -8,7 +8,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
-	vnnlib "github.com/certspec/certspec/ood/property"
+	vnnlib "github.com/certspec/certspec/internal/ood/property"
 )
 
 // propertyOptions are what the flags ask.

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
+
+	"github.com/spf13/cobra"
 )
 
 // Result is what "predict" prints per image.
@@ -50,9 +51,9 @@ radius; see certspec certify.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Sigma)
 		f.IntVar(&o.Samples, "n", 1000, "noise samples of an image")
-		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the class is wrong")
+		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the class is wrong")
 		f.NoiseFlag(&o.Noise)
-		f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
+		f.IntVar(&o.Block, "block", rule.DefaultBlock, "noise samples in one call of the model")
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
 	})
 	o.json = cli.JSON(cmd)

@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine/onnx"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
+
+	"github.com/spf13/cobra"
 )
 
 // Result is what "preflight" prints.
@@ -74,13 +75,13 @@ radius say anything, at eight images of --data or in uniform noise.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Run.Sigma)
 		f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
-		f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples,
+		f.IntVar(&o.Run.MaxSamples, "n", rule.DefaultMaxSamples,
 			"of the run: maximum number of noise samples of an image")
 		f.RuleFlag(&o.Run.Rule, rs.Staged, rs.Fixed, rs.ISS)
-		f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha,
+		f.Float64Var(&o.Run.Alpha, "alpha", rule.DefaultAlpha,
 			"of the run: bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Run.Noise)
-		f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
+		f.IntVar(&o.Run.Block, "block", rule.DefaultBlock, "noise samples in one call of the model")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.withBounds, "bounds", false,

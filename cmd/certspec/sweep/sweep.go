@@ -9,7 +9,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"

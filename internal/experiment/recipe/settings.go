@@ -27,7 +27,7 @@ type ConfidenceAttacks struct {
 	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
 }
 
-// ConfidenceAttackSteps of an attack on confidences; see attack.ACE.
+// ConfidenceAttackSteps of an attack on confidences; see perturb.ACE.
 const ConfidenceAttackSteps = 100
 
 // BinCount are those of AdaECE; 15 where a table does not say how many.

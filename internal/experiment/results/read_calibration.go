@@ -7,12 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, err error) {
@@ -24,7 +23,7 @@ func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, e
 	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of "+
 		"all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those "+
 		"on which the smoothed network abstains, or whose radius is smaller, are not among them.",
-		cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
+		cmp.Or(t.Certify.Alpha, rule.DefaultAlpha))
 	images := make([][]*store.PerImage, len(out.Lines))
 	for i := range out.Lines {
 		of, err := readAll[store.Calibration](f, out.Lines[i], store.CalibrationFile)
@@ -255,7 +254,7 @@ func meanACE(of []*store.ConfidenceAttacks) map[string]*OverSeeds {
 func selected(lines []FilledLine, m *recipe.Calibration) ([]Selected, error) {
 	var out []Selected
 	for k, radius := range m.Radii {
-		var exact, approximate []calib.Candidate
+		var exact, approximate []candidate
 		var of []int // the lines of the candidates
 		best := 0.0
 		for i, l := range lines {
@@ -265,18 +264,18 @@ func selected(lines []FilledLine, m *recipe.Calibration) ([]Selected, error) {
 			}
 			best = max(best, at.Accuracy)
 			of = append(of, i)
-			exact = append(exact, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.CCE, CBS: *at.CBS})
-			approximate = append(approximate, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.ACCE,
+			exact = append(exact, candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.CCE, CBS: *at.CBS})
+			approximate = append(approximate, candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.ACCE,
 				CBS: *at.CBS})
 		}
 		if len(exact) == 0 {
 			continue
 		}
-		known, err := calib.SelectByAccuracy(exact, m.Within)
+		known, err := selectByAccuracy(exact, m.Within)
 		if err != nil {
 			return nil, err
 		}
-		searched, err := calib.SelectByAccuracy(approximate, m.Within)
+		searched, err := selectByAccuracy(approximate, m.Within)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -65,14 +66,14 @@ func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Ta
 	t := &table.Table{Columns: append(slices.Clone(columns), "attack", "difference", "its low", "its high", "p")}
 	var shown []*compare.Difference
 	for _, l := range f.Lines {
-		for _, a := range attack.ACEAttacks(0) {
+		for _, a := range perturb.ACEAttacks(0) {
 			shown = append(shown, l.Raised[a.String()])
 		}
 	}
 	corrected, notes := holmCorrection(f.confidence, shown)
 	t.Notes = notes
 	for _, l := range f.Lines {
-		for _, a := range attack.ACEAttacks(0) {
+		for _, a := range perturb.ACEAttacks(0) {
 			t.Rows = append(t.Rows, append(append(head(l), a.String()), differenceCells(l.Raised[a.String()],
 				corrected)...))
 		}
@@ -82,7 +83,7 @@ func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Ta
 
 func (f *Filled) attacks(columns []string, head func(FilledLine) []any) *table.Table {
 	names := []string{"accuracy", "clean"}
-	for _, a := range attack.ACEAttacks(0) {
+	for _, a := range perturb.ACEAttacks(0) {
 		names = append(names, a.String())
 	}
 	t := &table.Table{Columns: append(slices.Clone(columns), names...)}

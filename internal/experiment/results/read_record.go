@@ -67,7 +67,7 @@ func (r recordReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				continue
 			}
-			models, err := lines.ReadRecords(path)
+			models, err := lines.Read(path, lines.CSV{})
 			if err != nil {
 				return nil, err
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
 )

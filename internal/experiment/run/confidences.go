@@ -9,12 +9,12 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/mip"
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -168,11 +168,11 @@ func (r *Runner) attackConfidences(ctx context.Context, j plan.Job) error {
 	if err != nil {
 		return err
 	}
-	attacks := attack.ACEAttacks(a.Epsilon)
+	attacks := perturb.ACEAttacks(a.Epsilon)
 	for i := range attacks {
 		attacks[i].Steps = t.Steps
 	}
-	found, err := attack.Confidences(ctx, b, m, images, attacks, r.progress)
+	found, err := perturb.Confidences(ctx, b, m, images, attacks, r.progress)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 )
@@ -38,7 +39,7 @@ func TestEvaluate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels, err := lines.ReadClasses(filepath.Join(o.Folder, "predictions", "clean", lines.LabelsFile))
+	labels, err := classfile.Read(filepath.Join(o.Folder, "predictions", "clean", classfile.Labels))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestEvaluate(t *testing.T) {
 	}
 	other := slices.Clone(clean[0].Classes)
 	other[0] = (other[0] + 1) % 3
-	if err := lines.WriteClasses(filepath.Join(out, "predictions", "clean", clean[0].Model+".npy"), other); err != nil {
+	if err := classfile.Write(filepath.Join(out, "predictions", "clean", clean[0].Model+".npy"), other); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := results.Merge(t.Context(), out, parts); err == nil || !strings.Contains(err.Error(), "differ") {
@@ -139,7 +140,7 @@ func TestRecordsOfRows(t *testing.T) {
 	if _, err := results.Merge(t.Context(), out, folders); err != nil {
 		t.Fatal(err)
 	}
-	models, err := lines.ReadRecords(filepath.Join(out, "records.jsonl"))
+	models, err := lines.Read(filepath.Join(out, "records.jsonl"), lines.CSV{})
 	if err != nil || len(models) != 1 {
 		t.Fatalf("%v, %v", models, err)
 	}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -84,7 +84,7 @@ func remembered(t *testing.T, folder string) (ledgers int) {
 			return err
 		}
 		ledgers++
-		if first, err := ledger.ReadFirst(path); err != nil || first == nil {
+		if first, err := beside.ReadFirst(path); err != nil || first == nil {
 			t.Errorf("%s: no first answers; %v", path, err)
 		}
 		return nil

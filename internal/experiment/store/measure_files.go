@@ -133,16 +133,10 @@ func ReadPredictions(path string) (*Predictions, error) {
 }
 
 // RecordOf is the record that a row names as FILE#MODEL: a line of a file of records, or of a CSV
-// whose cells say their unit (lines.ReadCSV).
+// whose cells say their unit (lines.Read).
 func RecordOf(results string) (lines.Model, error) {
 	file, name, _ := strings.Cut(results, recordMark)
-	var models lines.Models
-	var err error
-	if filepath.Ext(file) == ".csv" {
-		models, err = lines.ReadCSV(file, lines.CSV{})
-	} else {
-		models, err = lines.ReadRecords(file)
-	}
+	models, err := lines.Read(file, lines.CSV{})
 	if err != nil {
 		return lines.Model{}, err
 	}

@@ -254,15 +254,13 @@ func listOf(ids, labels []int, from string) *imageList {
 		}
 	}
 	var text []byte
-	for _, id := range sortedKeys(l.labels) {
+	for _, id := range slices.Sorted(maps.Keys(l.labels)) {
 		text = strconv.AppendInt(append(strconv.AppendInt(text, int64(id), 10), ' '), int64(l.labels[id]), 10)
 		text = append(text, '\n')
 	}
 	l.digest = digestOf(text)
 	return l
 }
-
-func sortedKeys(of map[int]int) []int { return slices.Sorted(maps.Keys(of)) }
 
 func (o Outcomes) list(from string) *imageList {
 	ids, labels := make([]int, len(o)), make([]int, len(o))
@@ -279,7 +277,7 @@ func (l *imageList) apart(o *imageList) (image int, how string) {
 	}
 	both := maps.Clone(l.labels)
 	maps.Copy(both, o.labels)
-	for _, id := range sortedKeys(both) {
+	for _, id := range slices.Sorted(maps.Keys(both)) {
 		mine, here := l.labels[id]
 		theirs, there := o.labels[id]
 		switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/spectral/jacobian"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral"
 )
 
 // The Jacobian of every network, narrow: its layers in float64 against central differences along a direction; XLA and the Go backend in float32
@@ -54,7 +54,7 @@ func TestJacobians(t *testing.T) {
 			for i, v := range images.Pixels {
 				x[i] = float64(v) / pixel.Steps
 			}
-			exact := jacobian(t, spectral.Layers(layers, classes), x, classes)
+			exact := jacobianOf(t, jacobian.Layers(layers, classes), x, classes)
 			differences(t, rng, layers, x, exact)
 			if again := !slices.Contains([]string{"small-cnn", "resnet8", "preact-resnet18", "resnet18", "vgg16", "conv8", "l"}, name); again || testing.Short() {
 				return // the layers of those, which take XLA long to compile
@@ -72,7 +72,7 @@ func TestJacobians(t *testing.T) {
 				}
 				defer n.Close()
 				scale, worst := 0.0, 0.0
-				for c, row := range jacobian(t, n, x, classes) {
+				for c, row := range jacobianOf(t, n, x, classes) {
 					for k, g := range row {
 						scale, worst = max(scale, math.Abs(exact[c][k])), max(worst, math.Abs(g-exact[c][k]))
 					}
@@ -90,7 +90,7 @@ func TestJacobians(t *testing.T) {
 }
 
 // jacobian is, row by row, the derivative of each logit.
-func jacobian(t *testing.T, g classifier.Differentiable, x []float64, classes int) [][]float64 {
+func jacobianOf(t *testing.T, g classifier.Differentiable, x []float64, classes int) [][]float64 {
 	t.Helper()
 	image := make([]float32, len(x))
 	for i, v := range x {
@@ -175,7 +175,7 @@ func projections(t *testing.T, n *infer.Network, images *dataset.Images, exact [
 	}
 	c := float64(len(exact))
 	deviation := math.Sqrt(2 * (c*square - trace*trace) / (c + 2) / many)
-	j, err := spectral.MeasureJacobian(t.Context(), n, n, images, spectral.JacobianOptions{Projections: many})
+	j, err := jacobian.Measure(t.Context(), n, n, images, jacobian.Options{Projections: many})
 	if err != nil || math.Abs(j.Norm*j.Norm-trace) > 3*deviation+1e-5*trace {
 		t.Errorf("the mean square of %d projections is %.6g, exactly %.6g; deviation %.2g (%v)", many, j.Norm*j.Norm, trace, deviation, err)
 	}

@@ -9,14 +9,14 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Verona is a run with the columns of result_df.csv of VERONA, a line for each labelled image. The certified ℓ2 radius
 // is epsilon_value, 0 where another class or none is certified; the smallest radius of an attack is not known, nor is a
 // time that the run did not keep.
-func Verona(run *rs.Run, times []ledger.Time) ([]byte, error) {
+func Verona(run *rs.Run, times []beside.Time) ([]byte, error) {
 	h := run.Header
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -9,8 +9,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Format is a form of a table with one line per image. Both have the columns idx, label, predict, radius, correct and
@@ -28,7 +28,7 @@ var columns = []string{"idx", "label", "predict", "radius", "correct", "time", "
 
 // Write writes rows as a table. Numbers keep the digits of the ledger: radii up to 9 significant ones, bounds 15
 // decimals. The time of an image is the sum over its times, or empty where it has none.
-func Write(w io.Writer, f Format, rows rs.Rows, times []ledger.Time) error {
+func Write(w io.Writer, f Format, rows rs.Rows, times []beside.Time) error {
 	if f != TSV && f != CSV {
 		return fmt.Errorf("certlog: format %q, want %q or %q", f, TSV, CSV)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/rs/certlog"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 var written = rs.Rows{
@@ -21,7 +21,7 @@ var written = rs.Rows{
 
 func TestWriteTSV(t *testing.T) {
 	var b bytes.Buffer
-	times := []ledger.Time{{Image: 0, Seconds: 13.5}, {Image: 20, Seconds: 7384.25}, {Image: 0, Seconds: .23608}}
+	times := []beside.Time{{Image: 0, Seconds: 13.5}, {Image: 20, Seconds: 7384.25}, {Image: 0, Seconds: .23608}}
 	if err := certlog.Write(&b, certlog.TSV, written, times); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestWriteTSV(t *testing.T) {
 
 func TestWriteCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := certlog.Write(&b, certlog.CSV, written, []ledger.Time{{Image: 20, Seconds: 7384.25}}); err != nil {
+	if err := certlog.Write(&b, certlog.CSV, written, []beside.Time{{Image: 20, Seconds: 7384.25}}); err != nil {
 		t.Fatal(err)
 	}
 	table, err := csv.NewReader(&b).ReadAll()

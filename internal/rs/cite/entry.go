@@ -30,16 +30,6 @@ func (e Entry) String() string {
 	return b.String()
 }
 
-// Field is the value of a field, or empty.
-func (e Entry) Field(name string) string {
-	for _, f := range e.Fields {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return ""
-}
-
 // special are the characters that mean something to TeX.
 var special = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`,
 	`\%`, `_`, `\_`,

@@ -74,7 +74,7 @@ func Both(frequencies ...int) []int {
 // mirrored. What Options.Folder has is not done again: an interrupted map goes on, and a second
 // metric of the same certificates costs nothing.
 //
-// Errors: settings out of range, as *rs.OptionError or *spectral.InputError; a metric that is none;
+// Errors: settings out of range, as *rule.OptionError or *spectral.InputError; a metric that is none;
 // images without labels; a folder of another run; those of rs.Certify and of ctx.
 func Run(ctx context.Context, model classifier.Classifier, images *dataset.Dataset, o Options) (*Result, error) {
 	o, err := o.withDefaults()

@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"gonum.org/v1/plot/vg/draw"
-
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
+
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Options choose what a report states. The zero value has defaults for all.
@@ -73,7 +74,7 @@ type Accuracy struct {
 }
 
 // New reads a ledger and computes the figures of its report. Errors are those of rs.Open; options
-// out of range, as *rs.OptionError; a ledger of a shard by blocks, which certifies nothing alone;
+// out of range, as *rule.OptionError; a ledger of a shard by blocks, which certifies nothing alone;
 // one without a decided image; that of ctx.
 func New(ctx context.Context, path string, o Options) (*Report, error) {
 	run, err := rs.Open(path)
@@ -96,10 +97,10 @@ func New(ctx context.Context, path string, o Options) (*Report, error) {
 		File: path, Digest: run.Digest, Complete: run.Complete() && run.Digest != "",
 		Images: run.Images(), LedgerAlpha: h.Alpha, Simultaneous: o.Simultaneous,
 	}
-	if r.Checks, err = ledger.ReadChecks(path); err != nil {
+	if r.Checks, err = beside.ReadChecks(path); err != nil {
 		return nil, err
 	}
-	first, err := ledger.ReadFirst(path)
+	first, err := beside.ReadFirst(path)
 	if err != nil {
 		return nil, err
 	}

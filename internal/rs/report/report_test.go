@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 const quickstart = "../../../notebooks/results/quickstart.ledger"
@@ -143,7 +143,7 @@ func TestLookInReport(t *testing.T) {
 	if text := open(t, path, report.Options{}).Markdown(); !strings.Contains(text, "missed with probability 10⁻⁶") {
 		t.Error(text)
 	}
-	if err := ledger.AppendFirst(path, purity.Record{Look: purity.Found{Comparisons: 264}}); err != nil {
+	if err := beside.AppendFirst(path, purity.Record{Look: purity.Found{Comparisons: 264}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := open(t, path, report.Options{}).Markdown(); !strings.Contains(text, "Before this run it compared 264 answers") || !strings.Contains(text, "missed with probability 0.00095 at most") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -30,7 +31,7 @@ func ScoredLedger(ctx context.Context, folder string, images, n int) (path strin
 	h := run.Header
 	h.Data.Images = images
 	open, path := filepath.Join(folder, "open.ledger"), filepath.Join(folder, "scored.ledger")
-	err = ledger.CreateScores(open, h, func(w *ledger.ScoresWriter) error {
+	err = scorefile.Create(open, h, func(w *scorefile.Writer) error {
 		err := ledger.Create(open, h, func(e *ledger.Encoder) error {
 			for i := range images {
 				selection := h.Selection / h.Block
@@ -71,9 +72,9 @@ func (grey) Load(context.Context) (*imageset.Images, error) {
 }
 
 // sigmoidScores are n scores sigmoid(t + ξ), in the middles of their cells.
-func sigmoidScores(l ledger.Look, n int, t float64) *ledger.Scores {
+func sigmoidScores(l ledger.Look, n int, t float64) *scorefile.Record {
 	const cells = ledger.MaxScoreCells
-	s := &ledger.Scores{Image: l.Image, From: l.From, To: l.To, Class: 1}
+	s := &scorefile.Record{Image: l.Image, From: l.From, To: l.To, Class: 1}
 	before := 0
 	for j := range cells {
 		p := float64(j+1) / cells
@@ -82,8 +83,8 @@ func sigmoidScores(l ledger.Look, n int, t float64) *ledger.Scores {
 			below = int(float64(n) * math.Erfc((t-math.Log(p/(1-p)))/math.Sqrt2) / 2)
 		}
 		if count := below - before; count > 0 {
-			s.Cells = append(s.Cells, ledger.ScoreCell{Index: 2*j + 1, N: count})
-			s.Low += uint64(count) * uint64((float64(j)+.5)/cells*ledger.ScoreUnit)
+			s.Cells = append(s.Cells, scorefile.Cell{Index: 2*j + 1, N: count})
+			s.Low += uint64(count) * uint64((float64(j)+.5)/cells*scorefile.Unit)
 		}
 		before = below
 	}

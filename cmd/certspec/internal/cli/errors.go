@@ -7,17 +7,17 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 	"github.com/certspec/certspec/spectral"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes of the command line.
@@ -43,7 +43,7 @@ func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 // Usage marks an error as a wrong use where it is one of settings, and says it in the words of the command line.
 func Usage(err error) error {
 	var (
-		option    *rs.OptionError
+		option    *rule.OptionError
 		resampled *resample.OptionError
 		unknown   *corrupt.UnknownError
 		setting   *corrupt.SettingError

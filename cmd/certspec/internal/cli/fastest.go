@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Fastest is the value of --engine that lets a measurement choose.
@@ -78,7 +79,7 @@ func rate(ctx context.Context, m *engine.Model, limit time.Duration) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	batch := classifier.Batch{N: rs.DefaultBlock, Grid: make([]int16, rs.DefaultBlock*info.Shape.Len())}
+	batch := classifier.Batch{N: rule.DefaultBlock, Grid: make([]int16, rule.DefaultBlock*info.Shape.Len())}
 	for i := range batch.Grid {
 		batch.Grid[i] = int16(i * 7919 % 256)
 	}

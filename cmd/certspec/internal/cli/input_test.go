@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/internal/preflight"
 )
 
 var errGone = errors.New("pipe: the program is gone")

@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/textfile"
-	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs/noise"
 )
 
