@@ -94,7 +94,7 @@ func certifyEngines(choice string) []string {
 // architecture of a net of the benchmarks: 28×28×1 for the small one, 32×32×3 for the others.
 func architecture(name string) (nets.Architecture, error) {
 	a := nets.Architecture{Name: name, Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10}
-	if name == nets.SmallCNN {
+	if name == "small-cnn" {
 		a.Shape = pixel.Shape{Height: 28, Width: 28, Channels: 1}
 	}
 	return a, a.Check()

@@ -58,7 +58,7 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		}
 		return comparison{net + ", 28×28×1, CROWN with intervals between the layers, all pairs of outputs", 1, entries}
 	}
-	good := work{Task: "good", Net: nets.Large, Batch: goodImages}
+	good := work{Task: "good", Net: "l", Batch: goodImages}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -82,15 +82,15 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		references = 2
 		steps = slices.Insert(steps, 1, entry{"certspec: train.Run, Winograd's kernels", ours(winograd)})
 	}
-	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
+	apgd := work{Task: "apgd", Net: "small-cnn", Batch: attackImages}
 	return []comparison{
 		{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages),
 			references, steps},
 		{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
-			{"intervals, plain", hostLoop(nets.SmallCNN, feedforward.IBP, feedforward.Plain)},
-			{"intervals, rigorous", hostLoop(nets.SmallCNN, feedforward.IBP, feedforward.Rigorous)},
+			{"intervals, plain", hostLoop("small-cnn", feedforward.IBP, feedforward.Plain)},
+			{"intervals, rigorous", hostLoop("small-cnn", feedforward.IBP, feedforward.Rigorous)},
 		}},
-		crown(nets.SmallCNN), crown(nets.Large),
+		crown("small-cnn"), crown("l"),
 		{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1,
 			[]entry{
 				{"certspec: ood.Attack in float64", attackLoop()},
@@ -108,7 +108,7 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 // goodRun is a training by GOOD.
 func goodRun(backend string) (*training, error) {
 	m, err := method.New("good", "quantile=80", "kappa=0.3", "kappa_over=0", "epsilon=0.1", "epsilon_over=0")
-	return &training{net: nets.Large, data: "fashionmnist", out: "noise:uniform,28x28x1", method: m, backend: backend,
+	return &training{net: "l", data: "fashionmnist", out: "noise:uniform,28x28x1", method: m, backend: backend,
 		batch: goodImages, rows: 1}, err
 }
 
@@ -168,7 +168,7 @@ func (s noiseSource) Load(context.Context) (*imageset.Images, error) { return s.
 
 func attackLoop() contender {
 	return &loop{prepare: func(ctx context.Context) (func() (float64, error), error) {
-		n, err := hostNetwork(nets.SmallCNN)
+		n, err := hostNetwork("small-cnn")
 		if err != nil {
 			return nil, err
 		}

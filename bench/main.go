@@ -39,7 +39,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/hugepages"
 )
 
@@ -160,7 +159,7 @@ var benchmarks = []benchmark{
 		cases: pruneCases},
 	{name: "ibp", short: "guaranteed out-of-distribution detection: bounded and attacked images, areas under the " +
 		"ROC curve, per second", unit: "units",
-		nets: []string{nets.SmallCNN, nets.Large}, batches: []int{100}, turn: 2 * time.Second, processor: true,
+		nets: []string{"small-cnn", "l"}, batches: []int{100}, turn: 2 * time.Second, processor: true,
 		cases: ibpCases},
 	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond,
 		processor: true, cases: corruptCases},

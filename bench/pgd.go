@@ -18,7 +18,7 @@ func pgdCases(ctx context.Context, s settings) ([]comparison, error) {
 		return nil, err
 	}
 	const images = 128
-	w := work{Task: "pgd", Net: nets.SmallCNN, Batch: images}
+	w := work{Task: "pgd", Net: "small-cnn", Batch: images}
 	return []comparison{{"small-cnn, 28×28×1, 128 images at a time", 1, []entry{
 		{"certspec: attack.PGD", pgdLoop(s.backend, images)},
 		{"Foolbox on PyTorch", pythonWorker(python, scripts, "torch", "eager", w)},
@@ -34,7 +34,7 @@ func pgdLoop(engine string, n int) contender {
 			return nil, err
 		}
 		l.version = b.Engine + " " + b.Version
-		a := nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
+		a := nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
 		p, err := perturb.NewPlain(&perturb.Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
 		if err != nil {
 			return nil, err

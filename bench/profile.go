@@ -21,7 +21,6 @@ import (
 
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/engine/onnx"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
@@ -62,7 +61,7 @@ func init() {
 				return profile(cmd.Context(), cmp.Or(s.out, "bench/results/profile"), names, batch)
 			},
 		}
-		cmd.Flags().StringSliceVar(&names, "nets", []string{"resnet20", "resnet110", nets.SmallCNN}, "nets to profile")
+		cmd.Flags().StringSliceVar(&names, "nets", []string{"resnet20", "resnet110", "small-cnn"}, "nets to profile")
 		cmd.Flags().IntVar(&batch, "batch", 128, "images in a call")
 		return cmd
 	})

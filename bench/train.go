@@ -13,7 +13,6 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/progress"
@@ -101,7 +100,7 @@ func newTraining(net, name string, rows int, backend string) (*training, error) 
 		return nil, err
 	}
 	t := &training{net: net, data: "synthetic", method: m, backend: backend}
-	if net == nets.SmallCNN {
+	if net == "small-cnn" {
 		t.data = "fashionmnist"
 	}
 	t.rows = m.Needs().Views * m.Needs().Noises

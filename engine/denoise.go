@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/engine/onnx"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
@@ -33,7 +33,7 @@ func JoinDenoiser(denoiser, classifier *Model, d onnx.Denoiser, path string) err
 	case made != 0 && made != d.Sigma:
 		return fmt.Errorf("engine: %s was made for noise of σ = %g, not %g", d.Path, made, d.Sigma)
 	}
-	joined, err := onnx.JoinDenoiser(d, f, nets.Denoised)
+	joined, err := onnx.JoinDenoiser(d, f, netparts.Denoised)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}

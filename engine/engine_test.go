@@ -20,7 +20,7 @@ import (
 func write(t *testing.T, change func(*modelfile.Model)) string {
 	t.Helper()
 	m := &modelfile.Model{Card: modelfile.Card{
-		Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}, Classes: 3},
+		Architecture: nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}, Classes: 3},
 		Classes:      []string{"a", "b", "c"},
 	}}
 	for _, described := range m.Card.Architecture.Tensors() {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -33,7 +33,7 @@ func Join(classifier, discriminator *Model, shift *float64, path string) error {
 			*shift = card.Architecture.Shift
 		}
 	}
-	joined, err := onnx.Join(sources[0], sources[1], nets.DiscriminatorHead, *shift)
+	joined, err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}

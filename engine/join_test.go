@@ -16,7 +16,7 @@ import (
 // narrowL writes an untrained network with a posterior, of which some tensors may be left out.
 func narrowL(t *testing.T, a nets.Architecture) string {
 	return write(t, func(m *modelfile.Model) {
-		a.Name, a.Shape, a.Classes, a.Width = nets.Large, pixel.Shape{Height: 8, Width: 8, Channels: 1}, 3, 1./16
+		a.Name, a.Shape, a.Classes, a.Width = "l", pixel.Shape{Height: 8, Width: 8, Channels: 1}, 3, 1./16
 		m.Card.Architecture, m.Card.Classes, m.Weights = a, []string{"a", "b", "c"}, nil
 		m.Card.Train = modelfile.Data{Name: "fashionmnist/train", Images: 3, Digest: "sha256:3"}
 		for _, d := range a.Tensors() {

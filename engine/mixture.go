@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/ood/mixture"
 )
 
@@ -31,17 +32,17 @@ func (m *Model) Mixtures() (*mixture.Posterior, error) {
 		}
 		weights[t.Name] = wide
 	}
-	shift := weights[nets.Densities+"/shift"]
+	shift := weights[netparts.Densities+"/shift"]
 	d := len(shift)
 	var sides [2]*mixture.Mixture
 	for i, side := range []string{"/in", "/out"} {
-		at := nets.Densities + side
+		at := netparts.Densities + side
 		of := &mixture.Mixture{LogVariances: weights[at+"/log-variances"], LogWeights: weights[at+"/log-weights"]}
 		for k := range of.LogVariances {
 			of.Means = append(of.Means, weights[at+"/means"][k*d:][:d])
 		}
 		sides[i] = of
 	}
-	return mixture.NewPosterior(mat.NewDense(d, d, weights[nets.Densities+"/transform"]), shift, sides[0], sides[1],
+	return mixture.NewPosterior(mat.NewDense(d, d, weights[netparts.Densities+"/transform"]), shift, sides[0], sides[1],
 		m.card.Architecture.Classes)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
 )
@@ -143,7 +144,7 @@ func (m toy) write(t *testing.T) string {
 		t.Fatal(err)
 	}
 	file := &modelfile.Model{Card: modelfile.Card{
-		Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: toyShape, Classes: info.Classes},
+		Architecture: nets.Architecture{Name: "small-cnn", Shape: toyShape, Classes: info.Classes},
 		Classes:      []string{"a", "b", "c", "d"}[:info.Classes],
 	}}
 	for _, described := range file.Card.Architecture.Tensors() {
@@ -172,7 +173,7 @@ func (m toy) write(t *testing.T) string {
 			copy(values, m.layers[0].bias)
 		case "bn1/scale", "bn2/scale", "bn3/scale":
 			for i := range values {
-				values[i] = float32(math.Sqrt(1 + nets.NormEpsilon)) // 1 with the variance below
+				values[i] = float32(math.Sqrt(1 + netparts.NormEpsilon)) // 1 with the variance below
 			}
 		case "bn1/variance", "bn2/variance", "bn3/variance":
 			for i := range values {

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	. "github.com/gomlx/gomlx/core/graph"
+
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/ood/mixture/fit"
 	"github.com/certspec/certspec/ood/mixture"
 	"github.com/certspec/certspec/pixel"
-
-	. "github.com/gomlx/gomlx/core/graph"
 )
 
 // CCU trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the means and variances of
@@ -36,7 +37,7 @@ func (ccu) Name() string { return "ccu" }
 
 func (m ccu) Needs() Needs {
 	n := m.outlierOptions.needs()
-	n.Posterior, n.Rates = nets.CCU, map[string]float64{nets.Densities + "/": m.Rate}
+	n.Posterior, n.Rates = nets.CCU, map[string]float64{netparts.Densities + "/": m.Rate}
 	return n
 }
 
@@ -56,7 +57,7 @@ func (m ccu) Check() error {
 func (m ccu) Loss(b *Batch) []loss.Term {
 	out := b.More[outSet]
 	density := func(images *Node) *Node {
-		d, _ := b.Intervals(nets.Densities, images, nil, false) // [N, 2]
+		d, _ := b.Intervals(netparts.Densities, images, nil, false) // [N, 2]
 		top := StopGradient(ReduceAndKeep(d, ReduceMax, -1))
 		return ReduceAllMean(AddScalar(Add(top, Log(ReduceAndKeep(Exp(Sub(d, top)), ReduceSum, -1))), -math.Ln2))
 	}
@@ -81,7 +82,7 @@ func (m ccu) Start(shape pixel.Shape, images [][]float64, more map[string][][]fl
 	}
 	sides := map[string]*mixture.Mixture{}
 	for side, points := range map[string][][]float64{"in": own, "out": some(more[outSet])} {
-		if sides[side], err = fit.EM(metric.Whiten(points), nets.MixtureComponents, m.Rounds,
+		if sides[side], err = fit.EM(metric.Whiten(points), netparts.MixtureComponents, m.Rounds,
 			uint64(m.Seed)); err != nil {
 			return nil, fmt.Errorf("the mixture %s: %w", side, err)
 		}
@@ -89,24 +90,24 @@ func (m ccu) Start(shape pixel.Shape, images [][]float64, more map[string][][]fl
 	fit.Apart(sides["in"], sides["out"])
 	d := shape.Len()
 	transform := metric.Transform()
-	values := map[string][]float32{nets.Densities + "/transform": make([]float32, 0, d*d), nets.Densities +
+	values := map[string][]float32{netparts.Densities + "/transform": make([]float32, 0, d*d), netparts.Densities +
 		"/shift": make([]float32, d)}
 	shift := make([]float64, d)
 	for i := range d {
 		for j, v := range transform.RawRowView(i) {
-			values[nets.Densities+"/transform"] = append(values[nets.Densities+"/transform"], float32(v))
+			values[netparts.Densities+"/transform"] = append(values[netparts.Densities+"/transform"], float32(v))
 			shift[j] -= metric.Mean[i] * v
 		}
 	}
 	for j, v := range shift {
-		values[nets.Densities+"/shift"][j] = float32(v)
+		values[netparts.Densities+"/shift"][j] = float32(v)
 	}
 	for side, of := range sides {
 		var means []float32
 		for _, mean := range of.Means {
 			means = append(means, narrow(mean)...)
 		}
-		at := nets.Densities + "/" + side
+		at := netparts.Densities + "/" + side
 		values[at+"/means"], values[at+"/log-variances"], values[at+"/log-weights"] = means, narrow(of.LogVariances),
 			narrow(of.LogWeights)
 	}
@@ -123,7 +124,7 @@ func narrow(values []float64) []float32 {
 
 // Constrain keeps the variances of out four times those of in.
 func (m ccu) Constrain(tensors func(name string) *Node) map[string]*Node {
-	in, name := tensors(nets.Densities+"/in/log-variances"), nets.Densities+"/out/log-variances"
+	in, name := tensors(netparts.Densities+"/in/log-variances"), netparts.Densities+"/out/log-variances"
 	out := tensors(name)
 	least := AddScalar(ReduceAllMax(in), math.Log(4))
 	return map[string]*Node{name: Max(out, BroadcastToShape(least, out.Shape()))}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
 // ProoD trains a classifier and, beside it, a discriminator h whose output is provably low around out-images (Meinke,
@@ -35,8 +36,8 @@ func (m prood) Needs() Needs {
 }
 
 func (m prood) Check() error {
-	if !(m.Shift >= nets.LeastLogP && m.Shift <= -nets.LeastLogP) {
-		return fmt.Errorf("shift is %v; expected a number from %d to %d", m.Shift, nets.LeastLogP, -nets.LeastLogP)
+	if !(m.Shift >= netparts.LeastLogP && m.Shift <= -netparts.LeastLogP) {
+		return fmt.Errorf("shift is %v; expected a number from %d to %d", m.Shift, netparts.LeastLogP, -netparts.LeastLogP)
 	}
 	if err := m.ballOptions.check(); err != nil {
 		return err
@@ -46,8 +47,8 @@ func (m prood) Check() error {
 
 func (m prood) Loss(b *Batch) []loss.Term {
 	out := b.More[outSet]
-	_, in := b.Intervals(nets.DiscriminatorHead, b.Rows, nil, false)
-	_, above := b.Intervals(nets.DiscriminatorHead, out.Images, b.Number(epsilonRamp), m.Clip)
+	_, in := b.Intervals(netparts.DiscriminatorHead, b.Rows, nil, false)
+	_, above := b.Intervals(netparts.DiscriminatorHead, out.Images, b.Number(epsilonRamp), m.Clip)
 	terms := m.terms(b, "uniform", func(out *More) *Node { return loss.Uniform(out.Logits) })
 	return append(terms,
 		loss.Term{Name: "in", Value: ReduceAllMean(Softplus(Neg(in)))},

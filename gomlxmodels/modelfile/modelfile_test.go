@@ -171,7 +171,7 @@ func FuzzCard(f *testing.F) {
 
 func model() *Model {
 	m := &Model{Card: Card{
-		Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}, Classes: 3},
+		Architecture: nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}, Classes: 3},
 		Classes:      []string{"a", "b", "c"},
 		Recipe:       Recipe{Method: "gaussian", Options: map[string]any{"share": "all"}, Sigma: new(0.25), Seed: 1<<63 + 1},
 	}}

@@ -1,9 +1,10 @@
 package nets
 
-import . "github.com/gomlx/gomlx/core/graph"
+import (
+	. "github.com/gomlx/gomlx/core/graph"
 
-// NormEpsilon is added to the variance in batch normalisation.
-const NormEpsilon = 1e-5
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
+)
 
 const normMomentum = 0.1 // weight of the newest batch in the running averages
 
@@ -64,7 +65,7 @@ func (g *grapher) batchNorm(x, scale, shift *Node) (y, mean, variance *Node) {
 }
 
 func inverseDeviation(variance *Node) *Node {
-	return Reciprocal(Sqrt(AddScalar(variance, NormEpsilon)))
+	return Reciprocal(Sqrt(AddScalar(variance, netparts.NormEpsilon)))
 }
 
 func average(running, batch *Node) *Node {

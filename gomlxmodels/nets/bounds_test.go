@@ -20,9 +20,9 @@ func TestBoundGradients(t *testing.T) {
 		engines []string
 	}{
 		{Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 4, Width: 4, Channels: 3}, Classes: 3, Width: 0.5, Input: InputStandardize}, []string{"go"}},
-		{Architecture{Name: Large, Shape: pixel.Shape{Height: 3, Width: 4, Channels: 2}, Classes: 3, Width: 1. / 64}, []string{"go", "xla"}},
-		{Architecture{Name: Large, Shape: pixel.Shape{Height: 5, Width: 4, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: ProoD, Shift: 3}, []string{"go"}},
-		{Architecture{Name: Large, Shape: pixel.Shape{Height: 3, Width: 2, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: CCU}, []string{"go"}},
+		{Architecture{Name: "l", Shape: pixel.Shape{Height: 3, Width: 4, Channels: 2}, Classes: 3, Width: 1. / 64}, []string{"go", "xla"}},
+		{Architecture{Name: "l", Shape: pixel.Shape{Height: 5, Width: 4, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: ProoD, Shift: 3}, []string{"go"}},
+		{Architecture{Name: "l", Shape: pixel.Shape{Height: 3, Width: 2, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: CCU}, []string{"go"}},
 	} {
 		for _, engine := range c.engines {
 			t.Run(c.Name+"/"+engine, func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestPlainParameters(t *testing.T) {
 		width float64
 		want  int
 	}{
-		{Large, pixel.Shape{Height: 28, Width: 28, Channels: 1}, 0, 13257290},
-		{ExtraLarge, cifar, 0, 35449226},
-		{Large, pixel.Shape{Height: 28, Width: 28, Channels: 1}, 0.125, 80 + 584 + 1168 + 2*2320 + (16*14*14+1)*64 + 650},
+		{"l", pixel.Shape{Height: 28, Width: 28, Channels: 1}, 0, 13257290},
+		{"xl", cifar, 0, 35449226},
+		{"l", pixel.Shape{Height: 28, Width: 28, Channels: 1}, 0.125, 80 + 584 + 1168 + 2*2320 + (16*14*14+1)*64 + 650},
 	} {
 		a := Architecture{Name: c.name, Shape: c.shape, Classes: 10, Width: c.width}
 		if got := a.Parameters(); got != c.want {
@@ -131,7 +131,7 @@ func TestPlainParameters(t *testing.T) {
 // With the initialisation for bounds the mean width of intervals behind each ReLU is what zero padding leaves of that before, on average over
 // seeds; with the network's own it grows.
 func TestInitialIBP(t *testing.T) {
-	a := Architecture{Name: Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 0.125}
+	a := Architecture{Name: "l", Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 0.125}
 	list, layers := a.Tensors(), []string{"conv1/relu", "conv2/relu", "conv3/relu", "conv4/relu", "conv5/relu", "dense1/relu"}
 	exec := MustNewExec(engines.Backend(t, "go").Backend, func(in []*Node) (widths []*Node) {
 		lookup := func(name string) *Node {

@@ -8,7 +8,7 @@ import "strconv"
 // classes it has 5,275,840 parameters.
 type conv8 struct{}
 
-func (conv8) Name() string { return Conv8 }
+func (conv8) Name() string { return "conv8" }
 
 func (conv8) Layers(b *Builder, x Value, classes int) Value {
 	for i := range 8 {

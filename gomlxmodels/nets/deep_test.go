@@ -30,8 +30,8 @@ func wavy(tensor Tensor) []float64 {
 func TestDeepNetworks(t *testing.T) {
 	shape := pixel.Shape{Height: 11, Width: 14, Channels: 2}
 	for name, deep := range map[string]Network{
-		ResNet50:       bottlenecks{ResNet50, 4, [4]int{1, 2}},
-		PreActResNet18: preActivations{PreActResNet18, 4, [4]int{1, 2}},
+		"resnet50":        bottlenecks{"resnet50", 4, [4]int{1, 2}},
+		"preact-resnet18": preActivations{"preact-resnet18", 4, [4]int{1, 2}},
 	} {
 		defined, err := describe(deep, Architecture{Shape: shape, Classes: 3})
 		if err != nil {

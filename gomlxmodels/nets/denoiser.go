@@ -3,11 +3,9 @@ package nets
 import (
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
 )
-
-// Denoised is the layer of a network with Architecture.Denoiser that gives the denoised images.
-const Denoised = "denoiser/sum"
 
 // denoiser is a U-Net without normalisation (Ronneberger et al. 2015): w, 2w and 4w channels at full, half and quarter
 // size, sums in the place of concatenations, and x + f(x) at the end, where f begins as 0.
@@ -37,7 +35,7 @@ func (b *Builder) denoiser(images Value, w int) Value {
 	for i := range 2 { // kernel and bias
 		b.tensors[len(b.tensors)-1-i].init = constant(0)
 	}
-	return b.Add(Denoised, images, x)
+	return b.Add(netparts.Denoised, images, x)
 }
 
 // unfold makes 2×2 pixels of each: channel (2i + j)·C + c becomes channel c of row i, column j.
@@ -57,7 +55,7 @@ func (a Architecture) ForwardDenoised(images *Node, lookup Lookup) (denoised, lo
 	d := a.must()
 	_, values := d.spans(images, nil, lookup, nil)
 	for i, l := range d.layers {
-		if l.Name == Denoised {
+		if l.Name == netparts.Denoised {
 			denoised = values[i].centre
 		}
 	}

@@ -2,12 +2,6 @@ package nets
 
 import "fmt"
 
-// Names of the networks of Bitterwolf, Meinke and Hein 2020 (table 2).
-const (
-	Large      = "l"
-	ExtraLarge = "xl"
-)
-
 // plainCNN is five convolutions of 3×3 pixels with biases, the third of which halves the size, and
 // dense layers, a ReLU after each but the last, without normalisation. All weights and biases are
 // uniform in ±1/√(inputs of an output), as PyTorch has them.
@@ -17,12 +11,13 @@ type plainCNN struct {
 	hidden   int // dense layers of 512 before the last
 }
 
+// large and extraLarge are networks of Bitterwolf, Meinke and Hein 2020 (table 2).
 var (
 	// large is the network of Gowal et al. 2018 (arXiv 1810.12715, table 1, "large"). For MNIST it
 	// has 13,257,290 parameters.
-	large = plainCNN{Large, 64, 1}
+	large = plainCNN{"l", 64, 1}
 	// extraLarge is a wider relative. For CIFAR-10 it has 35,449,226 parameters.
-	extraLarge = plainCNN{ExtraLarge, 128, 2}
+	extraLarge = plainCNN{"xl", 128, 2}
 )
 
 func (n plainCNN) Name() string { return n.name }

@@ -5,6 +5,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -18,12 +19,6 @@ import (
 // Transform, shift and weights of the components are not trained.
 const CCU = "ccu"
 
-// Densities is the layer that gives ln p(x|in) and ln p(x|out), without the constant −d/2·ln 2π.
-const Densities = "mixture"
-
-// MixtureComponents is how many each mixture has.
-const MixtureComponents = 100
-
 // mixtureSides are the two mixtures, in the order of their values.
 var mixtureSides = []string{"in", "out"}
 
@@ -32,16 +27,16 @@ func (b *Builder) ccu(images, logits Value) {
 		b.misfit("its mixtures are of images as they are, and the input layer is %q", in)
 	}
 	d := images.shape.Len()
-	b.tensor(Densities, "transform", identityMatrix, true, d, d)
-	b.tensor(Densities, "shift", constant(0), true, d)
+	b.tensor(netparts.Densities, "transform", identityMatrix, true, d, d)
+	b.tensor(netparts.Densities, "shift", constant(0), true, d)
 	for i, side := range mixtureSides {
-		b.tensor(Densities+"/"+side, "means", uniform(1), false, MixtureComponents, d)
-		b.tensor(Densities+"/"+side, "log-variances", constant(float32(i)*float32(math.Log(4))), false,
-			MixtureComponents)
-		b.tensor(Densities+"/"+side, "log-weights", constant(float32(-math.Log(MixtureComponents))), true,
-			MixtureComponents)
+		b.tensor(netparts.Densities+"/"+side, "means", uniform(1), false, netparts.MixtureComponents, d)
+		b.tensor(netparts.Densities+"/"+side, "log-variances", constant(float32(i)*float32(math.Log(4))), false,
+			netparts.MixtureComponents)
+		b.tensor(netparts.Densities+"/"+side, "log-weights", constant(float32(-math.Log(netparts.MixtureComponents))), true,
+			netparts.MixtureComponents)
 	}
-	x := b.add(Layer{Kind: MixtureLayer, Name: Densities, Inputs: []int{images.at}, Shape: pixel.Shape{Height: 1,
+	x := b.add(Layer{Kind: MixtureLayer, Name: netparts.Densities, Inputs: []int{images.at}, Shape: pixel.Shape{Height: 1,
 		Width: 1, Channels: len(mixtureSides)}, Flat: true})
 	b.add(Layer{Kind: JoinLayer, Name: "posterior", Inputs: []int{logits.at, x.at}, Shape: logits.shape, Flat: true})
 }
@@ -49,11 +44,11 @@ func (b *Builder) ccu(images, logits Value) {
 // mixture is ln of the two densities: of w = x·T + s and a component, ln weight − d/2·ln σ² − (|w|²
 // − 2·w·µ + |µ|²)/2σ².
 func (g *grapher) mixture(x span, lookup Lookup) span {
-	take := func(name string) *Node { return lookup(Densities + "/" + name) }
+	take := func(name string) *Node { return lookup(netparts.Densities + "/" + name) }
 	transform := take("transform")
 	if g.averages != nil { // they stay
 		for _, name := range []string{"transform", "shift", "in/log-weights", "out/log-weights"} {
-			g.averages[Densities+"/"+name] = take(name)
+			g.averages[netparts.Densities+"/"+name] = take(name)
 		}
 	}
 	w := x.both(flatten).linear(

@@ -19,20 +19,8 @@ import (
 	"sync"
 
 	"github.com/certspec/certspec/internal/choice"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
-)
-
-// Names of the networks.
-const (
-	SmallCNN       = "small-cnn"
-	PreActResNet18 = "preact-resnet18"
-	ResNet50       = "resnet50"
-
-	Conv8            = "conv8"
-	ResNet18         = "resnet18"
-	ResNet18Unbiased = "resnet18-unbiased"
-	VGG16            = "vgg16"
-	VGG16Unbiased    = "vgg16-unbiased"
 )
 
 // Input is an input layer: what is done to an image before the first convolution.
@@ -152,9 +140,9 @@ func (a Architecture) Check() error {
 	if a.Posterior != "" && !slices.Contains(Posteriors(), a.Posterior) {
 		return fmt.Errorf("nets: %s: posterior %q; expected none or one of %q", a.Name, a.Posterior, Posteriors())
 	}
-	if a.Shift != 0 && a.Posterior != ProoD || math.IsNaN(a.Shift) || math.Abs(a.Shift) > -LeastLogP {
+	if a.Shift != 0 && a.Posterior != ProoD || math.IsNaN(a.Shift) || math.Abs(a.Shift) > -netparts.LeastLogP {
 		return fmt.Errorf("nets: %s: shift %v; expected a number from %d to %d, and 0 but with the posterior %q",
-			a.Name, a.Shift, LeastLogP, -LeastLogP, ProoD)
+			a.Name, a.Shift, netparts.LeastLogP, -netparts.LeastLogP, ProoD)
 	}
 	if a.Denoiser < 0 || a.Denoiser > 1024 || a.Denoiser > 0 && a.Posterior != "" {
 		return fmt.Errorf("nets: %s: a denoiser of %d channels with the posterior %q; expected 0 to 1,024 channels, "+

@@ -122,7 +122,7 @@ func lossAndGradients(training bool, n *network) func(images *Node, lookup Looku
 var small = []Architecture{
 	{Name: "small-cnn", Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3},
 	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4, Input: InputStandardize},
-	{Name: Conv8, Shape: pixel.Shape{Height: 9, Width: 6, Channels: 2}, Classes: 3, Width: 1. / 16},
+	{Name: "conv8", Shape: pixel.Shape{Height: 9, Width: 6, Channels: 2}, Classes: 3, Width: 1. / 16},
 	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 2, Input: InputImageNet, Denoiser: 2},
 }
 
@@ -228,9 +228,9 @@ func TestParameters(t *testing.T) {
 		net     string
 		classes int
 		want    int
-	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {ResNet50, 1000, 25557032}, {PreActResNet18, 10, 11172170}, {ExtraLarge, 10, 35449226},
+	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {"resnet50", 1000, 25557032}, {"preact-resnet18", 10, 11172170}, {"xl", 10, 35449226},
 		// From the released code of Fridovich-Keil et al. 2022, counted by PyTorch.
-		{Conv8, 10, 5275840}, {ResNet18, 10, 11173962}, {ResNet18Unbiased, 10, 11173952}, {VGG16, 10, 14728266}, {VGG16Unbiased, 10, 14724032}} {
+		{"conv8", 10, 5275840}, {"resnet18", 10, 11173962}, {"resnet18-unbiased", 10, 11173952}, {"vgg16", 10, 14728266}, {"vgg16-unbiased", 10, 14724032}} {
 		a := Architecture{Name: c.net, Shape: cifar, Classes: c.classes}
 		if got := a.Parameters(); got != c.want {
 			t.Errorf("%s, %d classes: %d parameters, want %d", c.net, c.classes, got, c.want)
@@ -248,9 +248,9 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: %d parameters, want %d", net, got, want)
 		}
 	}
-	a := Architecture{Name: SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
+	a := Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
 	if got, want := a.Parameters(), 9*16+9*16*32+9*32*64+2*(16+32+64)+(7*7*64+1)*10; got != want || got != 54778 {
-		t.Errorf("%s: %d parameters, want %d", SmallCNN, got, want)
+		t.Errorf("%s: %d parameters, want %d", a.Name, got, want)
 	}
 }
 
@@ -333,7 +333,7 @@ func TestInitialize(t *testing.T) {
 // batch's own (biased) statistics, evaluation and training give the same logits.
 func TestAverages(t *testing.T) {
 	b := engines.Backend(t, "go")
-	n := randomNetwork(Architecture{Name: SmallCNN, Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}, 8)
+	n := randomNetwork(Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}, 8)
 	const images = 5
 	batch := n.batch(images, 9)
 	var names []string

@@ -5,6 +5,7 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -26,12 +27,6 @@ import (
 // is small far from all images. For images of 32×32×3 it has 2,986,241 parameters.
 const ProoD = "prood"
 
-// DiscriminatorHead is the layer of the network that gives h.
-const DiscriminatorHead = "discriminator/head"
-
-// LeastLogP is what a log p_k of the classifier is at least.
-const LeastLogP = -100
-
 func (b *Builder) prood(images, logits Value) {
 	x := images
 	for i, channels := range []int{128, 256, 256} {
@@ -42,7 +37,7 @@ func (b *Builder) prood(images, logits Value) {
 		x = b.halve("discriminator/pool", x)
 	}
 	x = b.ReLU(b.Dense("discriminator/dense", x, b.Width(128)))
-	h := b.Dense(DiscriminatorHead, x, 1)
+	h := b.Dense(netparts.DiscriminatorHead, x, 1)
 	b.layers[h.at].Negative = true
 	inputs := float64(x.shape.Len())
 	kernel := &b.tensors[len(b.tensors)-2]
@@ -70,7 +65,7 @@ func quarter(x *Node) *Node {
 func (g *grapher) joined(f, h span, shift float64, apart bool) span {
 	k := f.centre.Shape().Dimensions[1]
 	join := func(logP, h *Node) *Node {
-		x := AddScalar(Add(MaxScalar(logP, LeastLogP), h), math.Log(float64(k))+shift)
+		x := AddScalar(Add(MaxScalar(logP, netparts.LeastLogP), h), math.Log(float64(k))+shift)
 		return Softplus(x)
 	}
 	if f.radius == nil {

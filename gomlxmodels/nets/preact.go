@@ -10,7 +10,7 @@ type preActivations struct {
 }
 
 // preActResNet18 has four stages of two blocks with 64 to 512 channels. With 10 classes it has 11,172,170 parameters.
-var preActResNet18 = preActivations{PreActResNet18, 64, [4]int{2, 2, 2, 2}}
+var preActResNet18 = preActivations{"preact-resnet18", 64, [4]int{2, 2, 2, 2}}
 
 func (n preActivations) Name() string { return n.name }
 

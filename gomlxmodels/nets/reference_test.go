@@ -155,12 +155,12 @@ func TestResidualNetworksByHand(t *testing.T) {
 		network Network
 		want    func(w byHand, a activation) []float64
 	}{
-		ResNet50: {
-			bottlenecks{ResNet50, 4, [4]int{2, 2, 1}},
+		"resnet50": {
+			bottlenecks{"resnet50", 4, [4]int{2, 2, 1}},
 			func(w byHand, a activation) []float64 { return w.resnet50(a, 4, []int{2, 2, 1}, classes) },
 		},
-		PreActResNet18: {
-			preActivations{PreActResNet18, 4, [4]int{2, 2, 1}},
+		"preact-resnet18": {
+			preActivations{"preact-resnet18", 4, [4]int{2, 2, 1}},
 			func(w byHand, a activation) []float64 { return w.preActResNet18(a, 4, []int{2, 2, 1}, classes) },
 		},
 		"resnet14": {

@@ -9,9 +9,9 @@ type postActivations struct{ unbiased bool }
 
 func (n postActivations) Name() string {
 	if n.unbiased {
-		return ResNet18Unbiased
+		return "resnet18-unbiased"
 	}
-	return ResNet18
+	return "resnet18"
 }
 
 func (n postActivations) Layers(b *Builder, x Value, classes int) Value {

@@ -11,7 +11,7 @@ type bottlenecks struct {
 
 // resNet50 is the residual network of 50 layers for ImageNet (He et al. 2016, table 1), with the
 // stride in the 3×3 convolution. With 1,000 classes it has 25,557,032 parameters.
-var resNet50 = bottlenecks{ResNet50, 64, [4]int{3, 4, 6, 3}}
+var resNet50 = bottlenecks{"resnet50", 64, [4]int{3, 4, 6, 3}}
 
 func (n bottlenecks) Name() string { return n.name }
 

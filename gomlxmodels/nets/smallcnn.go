@@ -6,7 +6,7 @@ package nets
 // multiply-adds.
 type smallCNN struct{}
 
-func (smallCNN) Name() string { return SmallCNN }
+func (smallCNN) Name() string { return "small-cnn" }
 
 func (smallCNN) Layers(b *Builder, x Value, classes int) Value {
 	for i, layer := range []string{"1", "2", "3"} {

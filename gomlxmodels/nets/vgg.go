@@ -14,9 +14,9 @@ type vgg struct{ unbiased bool }
 
 func (n vgg) Name() string {
 	if n.unbiased {
-		return VGG16Unbiased
+		return "vgg16-unbiased"
 	}
-	return VGG16
+	return "vgg16"
 }
 
 func (n vgg) Layers(b *Builder, x Value, classes int) Value {

@@ -32,7 +32,7 @@ func outPlan(m method.Method) *plan {
 		}
 		return im
 	}
-	a := nets.Architecture{Name: nets.Large, Shape: shape, Classes: 3, Width: 1. / 64}
+	a := nets.Architecture{Name: "l", Shape: shape, Classes: 3, Width: 1. / 64}
 	a.Posterior, a.Shift = m.Needs().Posterior, m.Needs().Shift
 	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: whole(images(toyImages, 83)), stepsPerEpoch: 1, steps: 30}
 	p.set(modelfile.Recipe{

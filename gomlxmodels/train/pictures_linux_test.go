@@ -62,7 +62,7 @@ func TestTrainOnMoreThanMemory(t *testing.T) {
 	if card.Accuracy < .999 || card.Train.Images != n {
 		t.Errorf("%+v", card)
 	}
-	o.Out, o.Recipe.Method, o.Network = filepath.Join(dir, "other"), "ccu", nets.Large
+	o.Out, o.Recipe.Method, o.Network = filepath.Join(dir, "other"), "ccu", "l"
 	o.More = map[string]Set{"out": {Data: d.Subset(dataset.Count(1000))}}
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "[count=") {
 		t.Errorf("a method that begins with all pixels: %v", err)

@@ -19,7 +19,7 @@ import (
 // Defaults are what a recipe that says nothing stands for.
 func Defaults() modelfile.Recipe {
 	return modelfile.Recipe{
-		Network: nets.SmallCNN, Input: nets.InputNone, Method: method.Default, ViewsBy: ViewsByHost,
+		Network: "small-cnn", Input: nets.InputNone, Method: method.Default, ViewsBy: ViewsByHost,
 		Optimizer: optimizer.Default, Sigma: new(0.0), Epochs: 10, BatchSize: 128, LearningRate: 0.1,
 		Schedule: schedule.Default, Momentum: new(0.9), WeightDecay: new(1e-4), Augment: NoneAug,
 	}

@@ -146,9 +146,9 @@ func TestExternalRobustNets(t *testing.T) {
 		ours, net            string
 		biased, affine, twin bool
 	}{
-		{nets.Conv8, "conv8", false, false, true}, {nets.Conv8, "conv8", false, false, false},
-		{nets.VGG16, "vgg", true, true, false}, {nets.VGG16Unbiased, "vgg", false, true, false}, {nets.VGG16Unbiased, "vgg", false, false, false},
-		{nets.ResNet18, "resnet", true, true, false}, {nets.ResNet18Unbiased, "resnet", false, false, false},
+		{"conv8", "conv8", false, false, true}, {"conv8", "conv8", false, false, false},
+		{"vgg16", "vgg", true, true, false}, {"vgg16-unbiased", "vgg", false, true, false}, {"vgg16-unbiased", "vgg", false, false, false},
+		{"resnet18", "resnet", true, true, false}, {"resnet18-unbiased", "resnet", false, false, false},
 	} {
 		path := filepath.Join(t.TempDir(), "net.pt")
 		var want struct {

@@ -37,11 +37,11 @@ func (g *golden) networks(names []string) {
 	for _, name := range names {
 		o := g.options("net " + name)
 		o.Network, o.Epochs, o.Input, o.Augment = name, 1, nets.InputStandardize, train.CropFlip
-		if name == "resnet110" || name == nets.ResNet50 || name == nets.PreActResNet18 {
+		if name == "resnet110" || name == "resnet50" || name == "preact-resnet18" {
 			o.Train = g.images("train-few", 8, 8, 1)
 			o.BatchSize = 4
 		}
-		if slices.Contains([]string{nets.Conv8, nets.ResNet18, nets.ResNet18Unbiased, nets.VGG16, nets.VGG16Unbiased, nets.Large, nets.ExtraLarge}, name) {
+		if slices.Contains([]string{"conv8", "resnet18", "resnet18-unbiased", "vgg16", "vgg16-unbiased", "l", "xl"}, name) {
 			o.Width = 1. / 8
 		}
 		m := g.train("network "+name, o)

@@ -7,19 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/tensors"
+
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
-
-	"github.com/gomlx/gomlx/core/tensors"
 )
 
 var shape = pixel.Shape{Height: 6, Width: 6, Channels: 1}
 
 func model() *modelfile.Model {
-	m := &modelfile.Model{Card: modelfile.Card{Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: shape, Classes: 3}}}
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: nets.Architecture{Name: "small-cnn", Shape: shape, Classes: 3}}}
 	for _, t := range m.Card.Architecture.Tensors() {
 		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(3)})
 	}

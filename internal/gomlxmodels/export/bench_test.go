@@ -23,7 +23,7 @@ func BenchmarkONNXRuntime(b *testing.B) {
 	for _, a := range []nets.Architecture{
 		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10},
 		{Name: "resnet110", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10},
-		{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10},
+		{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10},
 	} {
 		path := filepath.Join(b.TempDir(), a.Name+".onnx")
 		if err := ONNX(untrained(a), path); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
 )
@@ -76,7 +77,7 @@ func (b *builder) factors(norm string) (factor, bias []float64) {
 	scale, shift := b.tensor(norm+"/scale").Values, b.tensor(norm+"/shift").Values
 	mean, variance := b.tensor(norm+"/mean").Values, b.tensor(norm+"/variance").Values
 	for c := range scale {
-		factor = append(factor, float64(scale[c])/math.Sqrt(float64(variance[c])+nets.NormEpsilon))
+		factor = append(factor, float64(scale[c])/math.Sqrt(float64(variance[c])+netparts.NormEpsilon))
 		bias = append(bias, float64(shift[c])-float64(mean[c])*factor[c])
 	}
 	return factor, bias
@@ -139,7 +140,7 @@ func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) stri
 func (b *builder) join(name, logits, h string, classes int, shift float64) string {
 	p := b.node("LogSoftmax", name+"/log-softmax", []string{logits}, onnxfile.Attribute{Name: "axis",
 		Kind: onnxfile.KindInt, Int: -1})
-	p = b.node("Clip", name+"/log-p", []string{p, b.constant(name+"/least", []float32{nets.LeastLogP}),
+	p = b.node("Clip", name+"/log-p", []string{p, b.constant(name+"/least", []float32{netparts.LeastLogP}),
 		b.constant(name+"/most", []float32{0})})
 	h = b.node("Add", name+"/h", []string{h, b.constant(name+"/classes",
 		narrow([]float64{math.Log(float64(classes)) + shift}), 1)})

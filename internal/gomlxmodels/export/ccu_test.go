@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/ood/mixture"
 	"github.com/certspec/certspec/pixel"
 )
@@ -18,7 +19,7 @@ import (
 func TestPosteriorOfCCU(t *testing.T) {
 	shape := pixel.Shape{Height: 4, Width: 3, Channels: 2}
 	const k = 3
-	m := untrained(nets.Architecture{Name: nets.Large, Shape: shape, Classes: k, Width: 1. / 16, Posterior: nets.CCU})
+	m := untrained(nets.Architecture{Name: "l", Shape: shape, Classes: k, Width: 1. / 16, Posterior: nets.CCU})
 	weights := map[string][]float32{}
 	for i, w := range m.Weights {
 		weights[w.Name] = w.Values
@@ -59,7 +60,7 @@ func TestPosteriorOfCCU(t *testing.T) {
 	sides := map[string]*mixture.Mixture{}
 	for _, side := range []string{"in", "out"} {
 		of := &mixture.Mixture{}
-		for c := range nets.MixtureComponents {
+		for c := range netparts.MixtureComponents {
 			of.Means = append(of.Means, wide(weights["mixture/"+side+"/means"][c*d:][:d]))
 		}
 		of.LogVariances, of.LogWeights = wide(weights["mixture/"+side+"/log-variances"]), wide(weights["mixture/"+side+"/log-weights"])

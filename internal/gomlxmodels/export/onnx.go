@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
@@ -72,7 +73,7 @@ func encode(m *modelfile.Model, denoiser bool) ([]byte, error) {
 	b := newBuilder(m)
 	b.network(a)
 	if denoiser {
-		b.graph.Keep(onnxfile.Value{Name: nets.Denoised})
+		b.graph.Keep(onnxfile.Value{Name: netparts.Denoised})
 	}
 	dim := func(sides ...int) []onnxfile.Dim {
 		dims := []onnxfile.Dim{{Name: "batch"}}
@@ -85,7 +86,7 @@ func encode(m *modelfile.Model, denoiser bool) ([]byte, error) {
 	b.graph.Inputs = []onnxfile.Value{{Name: inputName, Type: onnxfile.Float32, Dims: dim(a.Shape.Channels,
 		a.Shape.Height, a.Shape.Width)}}
 	if denoiser {
-		b.graph.Outputs = []onnxfile.Value{{Name: nets.Denoised, Type: onnxfile.Float32,
+		b.graph.Outputs = []onnxfile.Value{{Name: netparts.Denoised, Type: onnxfile.Float32,
 			Dims: b.graph.Inputs[0].Dims}}
 	} else {
 		b.graph.Outputs = []onnxfile.Value{{Name: outputName, Type: onnxfile.Float32, Dims: dim(a.Classes)}}

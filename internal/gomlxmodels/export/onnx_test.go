@@ -88,8 +88,8 @@ func openONNX(t *testing.T, m *modelfile.Model) *onnx.Model {
 func TestONNXAgrees(t *testing.T) {
 	odd, square := pixel.Shape{Height: 7, Width: 6, Channels: 2}, pixel.Shape{Height: 9, Width: 12, Channels: 3}
 	architectures := []nets.Architecture{
-		{Name: nets.SmallCNN, Shape: odd, Classes: 3},
-		{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10},
+		{Name: "small-cnn", Shape: odd, Classes: 3},
+		{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10},
 		{Name: "resnet8", Shape: odd, Classes: 2},
 		{Name: "resnet8", Shape: square, Classes: 4, Input: nets.InputCenter},
 		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: nets.InputStandardize},
@@ -98,8 +98,8 @@ func TestONNXAgrees(t *testing.T) {
 	nets.Register(everyLayer{})
 	architectures = append(architectures, nets.Architecture{Name: "resnet8", Shape: square, Classes: 4, Width: 0.5, Bias: true},
 		nets.Architecture{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},
-		nets.Architecture{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.ProoD, Shift: 3},
-		nets.Architecture{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU})
+		nets.Architecture{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.ProoD, Shift: 3},
+		nets.Architecture{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU})
 	for _, name := range nets.Names() {
 		a := nets.Architecture{Name: name, Shape: square, Classes: 5}
 		if strings.HasPrefix(name, "conv8") || strings.HasPrefix(name, "vgg16") {
@@ -160,7 +160,7 @@ func (everyLayer) Layers(b *nets.Builder, x nets.Value, classes int) nets.Value 
 }
 
 func TestONNXMetadata(t *testing.T) {
-	m := untrained(nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 2})
+	m := untrained(nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 2})
 	m.Card.Recipe.Sigma, m.Card.Train.Digest = new(0.25), "sha256:abc"
 	details, err := openONNX(t, m).Details()
 	if err != nil {
@@ -180,7 +180,7 @@ func TestONNXMetadata(t *testing.T) {
 }
 
 func TestONNXRefusesNaN(t *testing.T) {
-	m := untrained(nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 2})
+	m := untrained(nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 2})
 	m.Weights[0].Values[3] = float32(math.NaN())
 	path := filepath.Join(t.TempDir(), "net.onnx")
 	if err := ONNX(m, path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "1 weights are NaN or infinite") {

@@ -68,7 +68,7 @@ func network(t testing.TB, b *backend.Backend, a nets.Architecture, weights []mo
 }
 
 var (
-	small  = nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 12, Width: 9, Channels: 1}, Classes: 4}
+	small  = nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 12, Width: 9, Channels: 1}, Classes: 4}
 	resnet = nets.Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 16, Width: 16, Channels: 3}, Classes: 10}
 )
 

@@ -74,7 +74,7 @@ func write(t *testing.T, form string, a, b *modelfile.Model) (from, to string) {
 
 // The ends are the files themselves, what lies between two equal networks is the network, and every value lies where it should.
 func TestEnds(t *testing.T) {
-	a, b := model(nets.SmallCNN, 1), model(nets.SmallCNN, 2)
+	a, b := model("small-cnn", 1), model("small-cnn", 2)
 	for _, form := range []string{"", onnxKind, safetensorsKind} {
 		from, to := write(t, form, a, b)
 		p, err := Open(from, to)
@@ -203,13 +203,13 @@ func TestLinear(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	a, wider := model(nets.SmallCNN, 1), model(nets.SmallCNN, 2)
+	a, wider := model("small-cnn", 1), model("small-cnn", 2)
 	wider.Card.Architecture.Width = 2
 	wider.Weights = nil
 	for _, t := range wider.Card.Architecture.Tensors() {
 		wider.Weights = append(wider.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: make([]float32, t.Size())})
 	}
-	other, broken := model(linear{}.Name(), 3), model(nets.SmallCNN, 4)
+	other, broken := model(linear{}.Name(), 3), model("small-cnn", 4)
 	broken.Weights[0].Values[0] = float32(math.NaN())
 	halved := filepath.Join(t.TempDir(), "half.safetensors")
 	header := `{"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`

@@ -28,7 +28,7 @@ func (s source) Load(context.Context) (*dataset.Images, error) { return s.Images
 func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 	b := engines.Backend(t, "go")
 	shape := pixel.Shape{Height: 6, Width: 6, Channels: 1}
-	m := &modelfile.Model{Card: modelfile.Card{Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: shape, Classes: 3}, Classes: []string{"a", "b", "c"}}}
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: nets.Architecture{Name: "small-cnn", Shape: shape, Classes: 3}, Classes: []string{"a", "b", "c"}}}
 	for _, tensor := range m.Card.Architecture.Tensors() {
 		m.Weights = append(m.Weights, modelfile.Tensor{Name: tensor.Name, Shape: tensor.Shape, Values: tensor.Initialize(11)})
 	}

@@ -230,7 +230,7 @@ func TestPhases(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	a := nets.Architecture{Name: nets.Conv8, Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Width: 1. / 8}
+	a := nets.Architecture{Name: "conv8", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Width: 1. / 8}
 	count := func(m Method) (tensors, groups, weights int) {
 		var prunable []nets.Tensor
 		for _, at := range Prunable(m, a.Tensors()) {

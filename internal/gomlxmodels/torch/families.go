@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 )
 
 // layerNames are PyTorch's names of the layers of Conv8 and VGG16, as the published models of
@@ -16,18 +15,18 @@ import (
 func layerNames(network string) map[string]string {
 	names := map[string]string{}
 	switch network {
-	case nets.Conv8:
+	case "conv8":
 		for i := range 8 {
 			names["conv"+strconv.Itoa(i+1)] = fmt.Sprintf("convs.%d", 5*(i/2)+2*(i%2))
 		}
 		names["dense1"], names["dense2"], names["head"] = "linear.0", "linear.2", "linear.4"
-	case nets.VGG16, nets.VGG16Unbiased:
+	case "vgg16", "vgg16-unbiased":
 		conv, place := 0, 0
 		for _, convolutions := range []int{2, 2, 3, 3, 3} {
 			for range convolutions {
 				conv++
 				number := strconv.Itoa(conv)
-				if network == nets.VGG16 {
+				if network == "vgg16" {
 					names["conv"+number], names["bn"+number] = fmt.Sprintf("layers.%d.conv", place),
 						fmt.Sprintf("layers.%d.bn", place)
 					place++
@@ -40,7 +39,7 @@ func layerNames(network string) map[string]string {
 			place++ // the maximum
 		}
 		names["head"] = "fc"
-		if network == nets.VGG16Unbiased {
+		if network == "vgg16-unbiased" {
 			names["head"] = "linear.0"
 		}
 	default:

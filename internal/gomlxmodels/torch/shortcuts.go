@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
 // Shortcuts says what the shortcuts of a residual network are where size and width change (He et al.
@@ -54,7 +54,7 @@ func (s Shortcuts) fill(byName map[string]modelfile.Tensor, places []place) erro
 			}
 		case "1.running_var":
 			for i := range values {
-				values[i] = 1 - nets.NormEpsilon
+				values[i] = 1 - netparts.NormEpsilon
 			}
 		}
 		byName[p.theirs] = modelfile.Tensor{Name: p.theirs, Shape: p.shape, Values: values}

@@ -18,12 +18,13 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
 var (
-	small  = nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}
+	small  = nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}
 	resnet = nets.Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4}
 )
 
@@ -184,7 +185,7 @@ func TestExportIsTheSameFunction(t *testing.T) {
 // Out and back through both kinds of files gives the same bits, and so the same logits.
 func TestRoundTrip(t *testing.T) {
 	architectures := []nets.Architecture{small, resnet}
-	for _, name := range []string{nets.Conv8, nets.ResNet18, nets.ResNet18Unbiased, nets.VGG16, nets.VGG16Unbiased} {
+	for _, name := range []string{"conv8", "resnet18", "resnet18-unbiased", "vgg16", "vgg16-unbiased"} {
 		architectures = append(architectures, nets.Architecture{Name: name, Shape: resnet.Shape, Classes: 4, Width: 1. / 16})
 	}
 	for _, a := range architectures {
@@ -254,13 +255,13 @@ func TestNames(t *testing.T) {
 // The names of VGG16 and Conv8 in RobustNets' models.py, by the places in its nn.Sequential.
 func TestFamilyNames(t *testing.T) {
 	for network, want := range map[string][]string{
-		nets.VGG16: {"layers.0.conv.weight", "layers.0.conv.bias", "layers.0.bn.running_var", "layers.1.conv.weight", "layers.3.conv.weight", "layers.6.conv.bias",
+		"vgg16": {"layers.0.conv.weight", "layers.0.conv.bias", "layers.0.bn.running_var", "layers.1.conv.weight", "layers.3.conv.weight", "layers.6.conv.bias",
 			"layers.12.bn.weight", "layers.14.conv.weight", "layers.16.bn.bias", "fc.weight", "fc.bias"},
-		nets.VGG16Unbiased: {"convs.0.weight", "convs.1.running_mean", "convs.3.weight", "convs.7.weight", "convs.10.weight", "convs.14.weight", "convs.24.weight", "convs.34.weight",
+		"vgg16-unbiased": {"convs.0.weight", "convs.1.running_mean", "convs.3.weight", "convs.7.weight", "convs.10.weight", "convs.14.weight", "convs.24.weight", "convs.34.weight",
 			"convs.37.weight", "convs.40.weight", "convs.41.bias", "linear.0.weight"},
-		nets.Conv8: {"convs.0.weight", "convs.2.weight", "convs.5.weight", "convs.7.weight", "convs.10.weight", "convs.12.weight", "convs.15.weight", "convs.17.weight",
+		"conv8": {"convs.0.weight", "convs.2.weight", "convs.5.weight", "convs.7.weight", "convs.10.weight", "convs.12.weight", "convs.15.weight", "convs.17.weight",
 			"linear.0.weight", "linear.2.weight", "linear.4.weight"},
-		nets.ResNet18Unbiased: {"conv1.weight", "layer4.1.bn2.running_var", "layer2.0.downsample.0.weight", "fc.weight"},
+		"resnet18-unbiased": {"conv1.weight", "layer4.1.bn2.running_var", "layer2.0.downsample.0.weight", "fc.weight"},
 	} {
 		var names []string
 		for _, w := range ExportWeights(zeros(nets.Architecture{Name: network, Shape: resnet.Shape, Classes: 4, Width: 1. / 64})) {
@@ -271,7 +272,7 @@ func TestFamilyNames(t *testing.T) {
 				t.Errorf("%s: no %s among %q", network, name, names)
 			}
 		}
-		if network == nets.Conv8 && len(names) != len(want) {
+		if network == "conv8" && len(names) != len(want) {
 			t.Errorf("%s: %q", network, names)
 		}
 	}
@@ -294,7 +295,7 @@ func TestFamilyVariants(t *testing.T) {
 		}
 		return a, m.Weights, ExportWeights(m)
 	}
-	a, want, theirs := of(nets.Conv8)
+	a, want, theirs := of("conv8")
 	twin := theirs[len(theirs)-1]
 	twin.Name = "output.weight"
 	if got, err := ImportWeights(append(theirs, twin), a, ""); err != nil || !reflect.DeepEqual(got, want) {
@@ -309,7 +310,7 @@ func TestFamilyVariants(t *testing.T) {
 		t.Error(n, err)
 	}
 
-	a, want, theirs = of(nets.ResNet18Unbiased)
+	a, want, theirs = of("resnet18-unbiased")
 	bare := slices.DeleteFunc(slices.Clone(theirs), func(w modelfile.Tensor) bool {
 		return len(w.Shape) == 1 && (strings.HasSuffix(w.Name, ".weight") || strings.HasSuffix(w.Name, ".bias"))
 	})
@@ -326,7 +327,7 @@ func TestFamilyVariants(t *testing.T) {
 	if _, err := ImportWeights(some, a, ""); err == nil || !strings.Contains(err.Error(), "missing are bn1.weight") {
 		t.Error(err)
 	}
-	a.Name = nets.ResNet18
+	a.Name = "resnet18"
 	if _, err := ImportWeights(theirs, a, ""); err == nil || !strings.Contains(err.Error(), "Its names are those of a resnet18-unbiased") {
 		t.Error(err)
 	}
@@ -397,9 +398,9 @@ func TestImportVariants(t *testing.T) {
 		"missing are fc.bias":                                                  {drop("fc.bias"), resnet},
 		"left over are extra.weight":                                           {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
 		"have [1 1 1] blocks of three convolutions (bottlenecks)":              {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
-		"Its blocks are those of a resnet50":                                   {ExportWeights(zeros(nets.Architecture{Name: nets.ResNet50, Shape: resnet.Shape, Classes: 4})), resnet},
-		"Its blocks are those of a preact-resnet18":                            {ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})), resnet},
-		"Its blocks are those of a resnet18": {append(ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})),
+		"Its blocks are those of a resnet50":                                   {ExportWeights(zeros(nets.Architecture{Name: "resnet50", Shape: resnet.Shape, Classes: 4})), resnet},
+		"Its blocks are those of a preact-resnet18":                            {ExportWeights(zeros(nets.Architecture{Name: "preact-resnet18", Shape: resnet.Shape, Classes: 4})), resnet},
+		"Its blocks are those of a resnet18": {append(ExportWeights(zeros(nets.Architecture{Name: "preact-resnet18", Shape: resnet.Shape, Classes: 4})),
 			modelfile.Tensor{Name: "layer2.0.downsample.1.weight"}), resnet},
 		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
 		"Its blocks are those of a resnet8":                                               {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
@@ -428,7 +429,7 @@ func zeros(a nets.Architecture) *modelfile.Model {
 
 // ResNet-50 has the names and shapes of torchvision's file.
 func TestResNet50Names(t *testing.T) {
-	a := nets.Architecture{Name: nets.ResNet50, Shape: pixel.Shape{Height: 224, Width: 224, Channels: 3}, Classes: 1000}
+	a := nets.Architecture{Name: "resnet50", Shape: pixel.Shape{Height: 224, Width: 224, Channels: 3}, Classes: 1000}
 	shapes := map[string][]int{
 		"conv1.weight": {64, 3, 7, 7}, "bn1.running_var": {64}, "layer1.0.conv1.weight": {64, 64, 1, 1}, "layer1.0.conv3.weight": {256, 64, 1, 1},
 		"layer1.0.downsample.0.weight": {256, 64, 1, 1}, "layer1.0.downsample.1.bias": {256}, "layer3.5.conv2.weight": {256, 256, 3, 3},
@@ -593,7 +594,7 @@ func TestPaddedShortcuts(t *testing.T) {
 			case "bn/scale":
 				want = 1
 			case "bn/variance":
-				v, want = float32(1/math.Sqrt(float64(v+float32(nets.NormEpsilon)))), 1
+				v, want = float32(1/math.Sqrt(float64(v+float32(netparts.NormEpsilon)))), 1
 			}
 			if v != want {
 				t.Fatalf("%s, value %d: %v; expected %v", w.Name, j, v, want)
