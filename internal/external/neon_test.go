@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // arm64Emulator is a program that runs others for 64-bit ARM: one that is there, or Debian's, unpacked into the cache.
@@ -24,11 +26,9 @@ func arm64Emulator(t *testing.T) string {
 // The NEON forms of the convolution kernels, compiled for ARM and run under emulation, agree with direct sums in float64 to the roundings that
 // the kernels are allowed at their first use.
 func TestExternalNEON(t *testing.T) {
-	const compiler, emulator = "aarch64-linux-gnu-gcc", "qemu-aarch64"
-	for _, program := range []string{compiler, emulator} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%v (Debian: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user)", err)
-		}
+	python, err := pyenv.Ensure(t.Context(), pyenv.Wheel, progress.Messages(t.Logf))
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir, err := filepath.Abs("../gomlxmodels/xlakernels")
 	if err != nil {
@@ -67,11 +67,12 @@ int main(void) {
 `)); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-O3", "-std=gnu11", "-static", "-I", dir, "-o", program, source, filepath.Join(dir, "kernels.c"), filepath.Join(dir, "neon_arm64.c"), "-lm"}
-	if text, err := exec.CommandContext(t.Context(), compiler, args...).CombinedOutput(); err != nil {
+	args := []string{"-m", "ziglang", "cc", "-target", "aarch64-linux-musl", "-O3", "-std=gnu11", "-fno-sanitize=undefined", "-static", "-I", dir,
+		"-o", program, source, filepath.Join(dir, "kernels.c"), filepath.Join(dir, "neon_arm64.c"), "-lm"}
+	if text, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	text, err := exec.CommandContext(t.Context(), emulator, program).CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), arm64Emulator(t), program).CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(text), "neon, neon-winograd: 0 of 540 ") {
 		t.Errorf("%v\n%s", err, text)
 	}
