@@ -24,8 +24,8 @@ var budget = map[string]int{
 	"words of ARCHITECTURE.md":   998,
 	"words of CHANGELOG.md":      595,
 	"words of environment.md":    900,
-	"words of docs/results.md":   1_676,
-	"words of the pages in docs": 21_617,
+	"words of docs/results.md":   1_683,
+	"words of the pages in docs": 21_624,
 }
 
 func TestBudget(t *testing.T) {
