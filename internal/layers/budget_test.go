@@ -25,7 +25,7 @@ var budget = map[string]int{
 	"words of CHANGELOG.md":      595,
 	"words of environment.md":    900,
 	"words of docs/results.md":   1_683,
-	"words of the pages in docs": 21_624,
+	"words of the pages in docs": 21_646,
 }
 
 func TestBudget(t *testing.T) {
