@@ -12,7 +12,7 @@ import (
 func TestMakeOfMoreThanMemory(t *testing.T) {
 	const n = 90_000 // 276 MB of pixels, all black, of which the file holds nothing
 	if testing.Short() {
-		t.Skip("writes 276 MB")
+		t.Skip("-short: writes 276 MB")
 	}
 	if testkit.Given() == "" {
 		testkit.Limited(t, "ulimit -d 270000", "1", cache.Variable+"="+t.TempDir(), "GOMAXPROCS=2", "GOMEMLIMIT=120MiB")

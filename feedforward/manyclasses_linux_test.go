@@ -13,7 +13,7 @@ import (
 func TestConfidenceOfManyClasses(t *testing.T) {
 	const classes = 6_000
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: takes seconds")
 	}
 	if testkit.Given() == "" {
 		testkit.Limited(t, "ulimit -d 250000", "1")

@@ -62,7 +62,7 @@ func BenchmarkMerge(b *testing.B) {
 	for _, c := range []struct{ shards, images int }{{100, 10_000}, {100, 1_000_000}} {
 		b.Run(fmt.Sprintf("%d-shards-of-%d-images", c.shards, c.images/c.shards), func(b *testing.B) {
 			if testing.Short() && c.images > 100_000 {
-				b.Skip("makes 200 MB of ledgers")
+				b.Skip("-short: makes 200 MB of ledgers")
 			}
 			files := syntheticShards(b, c.shards, c.images)
 			bytes := int64(0)

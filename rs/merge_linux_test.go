@@ -12,7 +12,7 @@ import (
 func TestMergeOfManyShards(t *testing.T) {
 	const shards = 10_000
 	if testing.Short() {
-		t.Skip("writes 10,000 files")
+		t.Skip("-short: writes 10,000 files")
 	}
 	if dir := testkit.Given(); dir != "" {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))

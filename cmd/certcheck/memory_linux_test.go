@@ -29,7 +29,7 @@ func TestLedgerLargerThanMemory(t *testing.T) {
 		classes = 20_000 // each with a count in the look of every image: 192 MB
 	)
 	if testing.Short() {
-		t.Skip("writes 90 MB")
+		t.Skip("-short: writes 90 MB")
 	}
 	path := testkit.Given()
 	if path == "" {

@@ -262,7 +262,7 @@ func TestSharedLook(t *testing.T) {
 // tasks of a plan get one.
 func TestFastestEngine(t *testing.T) {
 	if testing.Short() {
-		t.Skip("measures all engines")
+		t.Skip("-short: measures all engines")
 	}
 	dir := t.TempDir()
 	on := func(engine, ledger string) []string {

@@ -15,7 +15,7 @@ import (
 // A set that is larger than the memory is read by parts, whatever is done with it.
 func TestSetLargerThanMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 369 MB twice")
+		t.Skip("-short: reads 369 MB twice")
 	}
 	const (
 		images = 120_000 // 369 MB of pixels, all black, of which the files hold nothing

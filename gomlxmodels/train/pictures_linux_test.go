@@ -30,7 +30,7 @@ func (pooled) Layers(b *nets.Builder, x nets.Value, classes int) nets.Value {
 func TestTrainOnMoreThanMemory(t *testing.T) {
 	const n = 90_000 // 276 MB of pixels, all black, of which the files hold nothing
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: takes seconds")
 	}
 	if testkit.Given() == "" {
 		testkit.Limited(t, "ulimit -d 270000", "1", cache.Variable+"="+t.TempDir(), "GOMAXPROCS=2", "GOMEMLIMIT=120MiB")

@@ -12,7 +12,7 @@ const plain = "plain"
 // Kernels are those of this processor, the fastest first. All give the same logits.
 func Kernels() []string { return append(slices.Clone(vectorKernels), plain) }
 
-// nearWeights is how many weights stay in a first-level cache beside what a layer reads and writes.
+// nearWeights is how many weights cost nothing to read again; with more, eight images take turns.
 const nearWeights = 64 << 10
 
 // Program runs a network by one kernel. It is safe for concurrent use.

@@ -67,7 +67,7 @@ func foreign(t *testing.T, files map[string]string) func(args ...string) string 
 // What examples and cells import can be imported by a module of another path, too.
 func TestExamplesAndCellsBuildOutside(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles all packages that cells name")
+		t.Skip("-short: compiles all packages that cells name")
 	}
 	files, imported := map[string]string{}, map[string]bool{}
 	examples, _ := filepath.Glob("../../examples/*/*.go")

@@ -185,8 +185,8 @@ func (t *Table) Save(path string) error {
 func human(value any) string {
 	s := Format(value)
 	f, ok := number(value)
-	if _, chosen := value.(Rounded); !ok || chosen {
-		return map[bool]string{true: minus(s), false: s}[ok]
+	if !ok {
+		return s
 	}
 	if digits, power, ok := strings.Cut(s, "e"); ok {
 		n, err := strconv.Atoi(power)
@@ -195,7 +195,7 @@ func human(value any) string {
 		}
 		return minus(digits) + " · 10" + raised.Replace(strconv.Itoa(n))
 	}
-	if math.Abs(f) >= 1000 {
+	if _, chosen := value.(Rounded); !chosen && math.Abs(f) >= 1000 {
 		s = printable.Grouped(f, 0)
 	}
 	return minus(s)

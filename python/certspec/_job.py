@@ -27,8 +27,8 @@ class Job:
 
     def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,)) -> str:
         """Run a verb with flags, and return the JSON that it prints."""
-        ours = [*self.words, *words, *flags({name: value for name, value in self.given.items()
-                                            if name not in ModelOptions.__annotations__}), "--json"]
+        settings = {k: v for k, v in self.given.items() if k not in ModelOptions.__annotations__}
+        ours = [*self.words, *words, *flags(settings), "--json"]
         arguments = [*verb, *ours, *further(self.given.get("options", ()), ours)]
         show = bool(self.given.get("progress", True))
         if self.subject is None:
@@ -48,8 +48,8 @@ def job(model: object, images: object, labels: object, given: Mapping[str, Any])
         if file:
             yield Job(place, [data, *_file(model, given, folder)], None, given)
             return
-        subject = Subject(model, saved, **{name: value for name, value in given.items()
-                if name in ModelOptions.__annotations__ and name not in OF_IMAGES})
+        of_model = ModelOptions.__annotations__.keys() - set(OF_IMAGES)
+        subject = Subject(model, saved, **{k: given[k] for k in of_model & given.keys()})
         subject.grid = str(given.get("noise", "grid")).startswith("grid")
         yield Job(place, [data], subject, given)
 

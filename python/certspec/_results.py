@@ -61,7 +61,6 @@ def _text(cell: object, short: bool) -> str:
 
 class Svg(str):
     """A figure as SVG, which a notebook shows."""
-
     _repr_svg_ = str.__str__
 
 
@@ -325,7 +324,8 @@ class Attacked(Table[UnderAttack]):
 
     def plot(self, ax: Axes | None = None) -> Picture:
         """Draw both accuracies over the radius, and the gap between. See Ledger.plot."""
-        x, proof, left = ([one[field] for one in self] for field in range(3))
+        x = [one.radius for one in self]
+        proof, left = [one.certified for one in self], [one.empirical for one in self]
         return draw([Curve("left by the attack", x, left), Curve("certified", x, proof),
                      Curve("neither proof nor attack", x, (), proof, left)], "accuracy",
                     "Accuracy under attack: proven, and left by an attack", self.about, ax)

@@ -15,7 +15,7 @@ import (
 func TestEqualImagesOfMoreThanMemory(t *testing.T) {
 	const n = 120_000 // 369 MB of pixels, all black but two images, of which the file holds little
 	if testing.Short() {
-		t.Skip("reads 369 MB")
+		t.Skip("-short: reads 369 MB")
 	}
 	if testkit.Given() == "" {
 		testkit.Limited(t, "ulimit -d 340000", "1", cache.Variable+"="+t.TempDir(), "GOMAXPROCS=2", "GOMEMLIMIT=120MiB")
