@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -24,9 +25,7 @@ func JoinDenoiser(denoiser, classifier *Model, d onnx.Denoiser, path string) err
 		return err
 	}
 	made := denoiser.DenoiserSigma()
-	if d.Sigma == 0 {
-		d.Sigma = made
-	}
+	d.Sigma = cmp.Or(d.Sigma, made)
 	switch {
 	case d.Sigma == 0:
 		return fmt.Errorf("engine: %s does not say for which noise it was made: give its σ", d.Path)

@@ -186,9 +186,7 @@ func (o ConvOptions) defaults() (ConvOptions, string) {
 			o.Dilation[i] = 1
 		}
 	}
-	if o.Groups == 0 {
-		o.Groups = 1
-	}
+	o.Groups = cmp.Or(o.Groups, 1)
 	positive := slices.Concat(o.Kernel[:], o.Stride[:], o.Dilation[:], []int{o.Groups})
 	if slices.Min(positive) < 1 || slices.Min(o.Pad[:]) < 0 || slices.Max(positive) > mostValues ||
 		slices.Max(o.Pad[:]) > mostValues {

@@ -1,6 +1,7 @@
 package ood
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -12,9 +13,7 @@ import (
 // %, by drawing the images of both sides again. Scores are sorted once: a resample is counts of
 // ranks, and costs one pass over them.
 func areaIntervals(ctx context.Context, in, foreign []float64, o CompareOptions) ([2]Interval, error) {
-	if o.Resamples == 0 {
-		o.Resamples = 1000
-	}
+	o.Resamples = cmp.Or(o.Resamples, 1000)
 	ranks := ranksOf(in, foreign)
 	statistic := func(d resample.Draw, out []float64) error {
 		out[0], out[1] = ranks.area(d.First, d.Second)

@@ -10,6 +10,7 @@
 package resample
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -77,12 +78,8 @@ func optionErrorf(format string, args ...any) error {
 //
 // Errors: an option out of range, as *OptionError.
 func (o Options) Resolved() (Options, error) {
-	if o.Resamples == 0 {
-		o.Resamples = defaultResamples
-	}
-	if o.Confidence == 0 {
-		o.Confidence = DefaultConfidence
-	}
+	o.Resamples = cmp.Or(o.Resamples, defaultResamples)
+	o.Confidence = cmp.Or(o.Confidence, DefaultConfidence)
 	switch {
 	case o.Resamples < leastResamples || o.Resamples > mostResamples:
 		return o, optionErrorf("%d resamples, want %d to %d", o.Resamples, leastResamples, mostResamples)

@@ -1,6 +1,7 @@
 package rs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -58,12 +59,8 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	if err != nil {
 		return none, optionErrorf("Noise: %v", err)
 	}
-	if opt.Alpha == 0 {
-		opt.Alpha = rule.DefaultAlpha
-	}
-	if opt.Block == 0 {
-		opt.Block = rule.DefaultBlock
-	}
+	opt.Alpha = cmp.Or(opt.Alpha, rule.DefaultAlpha)
+	opt.Block = cmp.Or(opt.Block, rule.DefaultBlock)
 	if opt.Samples == 0 {
 		opt.Samples = rule.RoundUp(1000, opt.Block)
 	}

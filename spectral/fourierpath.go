@@ -1,6 +1,7 @@
 package spectral
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,12 +42,8 @@ func newBand(shape pixel.Shape, o FourierOptions) (*band, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Window == 0 {
-		o.Window = .2
-	}
-	if o.Points == 0 {
-		o.Points = 100
-	}
+	o.Window = cmp.Or(o.Window, .2)
+	o.Points = cmp.Or(o.Points, 100)
 	if !(o.Window > 0 && o.Window <= .5) {
 		return nil, &InputError{"window", fmt.Sprint(o.Window), "more than 0 and at most 0.5"}
 	}

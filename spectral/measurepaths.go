@@ -1,6 +1,7 @@
 package spectral
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -52,9 +53,7 @@ func measurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 	if info.Shape != path.Shape() {
 		return nil, &InputError{"shape of the paths", path.Shape().String(), fmt.Sprintf("the model's, %v", info.Shape)}
 	}
-	if o.Batch == 0 {
-		o.Batch = 100
-	}
+	o.Batch = cmp.Or(o.Batch, 100)
 	if o.Batch < 1 {
 		return nil, &InputError{"batch", fmt.Sprint(o.Batch), "at least 1"}
 	}

@@ -1,6 +1,7 @@
 package spectral
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/certspec/certspec/dataset"
@@ -22,9 +23,7 @@ type ProbeOptions struct {
 //
 // A norm out of range and a frequency that the images do not have are errors of Load.
 func Probed(d *dataset.Dataset, f Frequency, o ProbeOptions) *dataset.Dataset {
-	if o.Epsilon == 0 {
-		o.Epsilon = DefaultEpsilon
-	}
+	o.Epsilon = cmp.Or(o.Epsilon, DefaultEpsilon)
 	if f.V < 0 || f.V == 0 && f.U < 0 {
 		f = Frequency{-f.U, -f.V}
 	}

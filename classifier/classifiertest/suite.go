@@ -3,6 +3,7 @@
 package classifiertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -38,9 +39,7 @@ type Options struct {
 
 // Run runs the battery. The function open gives a classifier and is called more than once.
 func Run(t *testing.T, open func(t *testing.T) classifier.Classifier, options Options) {
-	if options.Tolerance == 0 {
-		options.Tolerance = 1e-4
-	}
+	options.Tolerance = cmp.Or(options.Tolerance, 1e-4)
 	if len(options.Batches) == 0 {
 		options.Batches = []int{1, 7, 100, 1000}
 	}

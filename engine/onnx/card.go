@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func (c Card) or(other Card) Card {
 	if c.Shape == nil {
 		c.Shape = other.Shape
 	}
-	if c.Scale == 0 {
-		c.Scale = other.Scale
-	}
+	c.Scale = cmp.Or(c.Scale, other.Scale)
 	if c.Mean == nil {
 		c.Mean = other.Mean
 	}

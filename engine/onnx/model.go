@@ -9,6 +9,7 @@
 package onnx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,9 +120,7 @@ func (o *Options) check() error {
 	if o.Threads < 0 {
 		return fmt.Errorf("%d threads; expected at least 1", o.Threads)
 	}
-	if o.Threads == 0 {
-		o.Threads = 1
-	}
+	o.Threads = cmp.Or(o.Threads, 1)
 	return nil
 }
 

@@ -7,6 +7,7 @@
 package pipe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.BatchTimeout == 0 {
 		o.BatchTimeout = 5 * time.Minute
 	}
-	if o.Restarts == 0 {
-		o.Restarts = 3
-	}
+	o.Restarts = cmp.Or(o.Restarts, 3)
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}

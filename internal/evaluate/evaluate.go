@@ -4,6 +4,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,9 +64,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	if o.Name == "" {
 		o.Name = info.Name
 	}
-	if o.Batch == 0 {
-		o.Batch = 100
-	}
+	o.Batch = cmp.Or(o.Batch, 100)
 	if o.Batch < 1 {
 		return nil, fmt.Errorf("evaluate: batches of %d images, want at least 1", o.Batch)
 	}

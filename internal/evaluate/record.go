@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -155,9 +156,7 @@ func (r *recording) open(ctx context.Context) (err error) {
 	if r.Accuracy == "" {
 		r.Accuracy = "id_acc"
 	}
-	if r.JacobianImages == 0 {
-		r.JacobianImages = 400
-	}
+	r.JacobianImages = cmp.Or(r.JacobianImages, 400)
 	r.JacobianImages = min(r.JacobianImages, r.images.Len())
 	of := map[string]any{
 		"data": r.images.Name, "digest": r.images.Digest, "weights": info.Identity.Weights,

@@ -2,6 +2,7 @@ package jupyter
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -66,9 +67,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 	if _, err := Install(ctx, jupyter, opt.Version, opt.Warm, opt.Progress, "--raw_error"); err != nil {
 		return Executed{}, err
 	}
-	if opt.Timeout == 0 {
-		opt.Timeout = time.Hour
-	}
+	opt.Timeout = cmp.Or(opt.Timeout, time.Hour)
 	env := append(os.Environ(), "JUPYTER_DATA_DIR="+jupyter, "JUPYTER_RUNTIME_DIR="+filepath.Join(jupyter, "runtime"),
 		"JUPYTER_CONFIG_DIR="+filepath.Join(jupyter, "config"), "IPYTHONDIR="+jupyter, "PYTHONPATH=", "PYTHONHOME=")
 	env = append(env, BatchVariable+"=1")

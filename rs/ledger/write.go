@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 
@@ -32,9 +33,7 @@ type Writer struct {
 // ErrLocked if another process writes the file.
 func Open(path string, header Header) (*Writer, *Ledger, error) {
 	header.Format = Format
-	if header.Version == 0 {
-		header.Version = Version
-	}
+	header.Version = cmp.Or(header.Version, Version)
 	line, err := header.encode()
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -27,15 +28,11 @@ func (s *Settings) common() error {
 	if s.Rule == "" {
 		s.Rule = Staged
 	}
-	if s.Alpha == 0 {
-		s.Alpha = DefaultAlpha
-	}
+	s.Alpha = cmp.Or(s.Alpha, DefaultAlpha)
 	if err := CheckAlpha(s.Alpha); err != nil {
 		return err
 	}
-	if s.Block == 0 {
-		s.Block = DefaultBlock
-	}
+	s.Block = cmp.Or(s.Block, DefaultBlock)
 	if s.Block < 1 {
 		return OptionErrorf("Block is %d noise samples, want at least 1", s.Block)
 	}

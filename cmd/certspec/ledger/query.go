@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -83,9 +84,7 @@ func (o *queryOptions) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	if o.level == 0 {
-		o.level = answer.Header.Alpha
-	}
+	o.level = cmp.Or(o.level, answer.Header.Alpha)
 	q := Queried{Answer: answer, ACR: answer.Rows().ACR(), Accuracy: answer.Rows().CertifiedAccuracy(o.radii...)}
 	if cmd.Flags().Changed("budget") {
 		set, err := answer.Under(o.budget, o.level)

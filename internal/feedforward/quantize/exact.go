@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -350,9 +351,7 @@ func (s *step) last(l *intnet.Layer, unit, top float64) (out [2]int32, err error
 	for _, b := range s.b {
 		step = max(step, math.Abs(b)/unit/reserve)
 	}
-	if step == 0 {
-		step = 1
-	}
+	step = cmp.Or(step, 1)
 	for _, w := range s.w {
 		l.Weight = append(l.Weight, int16(math.Floor(w/step+.5)))
 	}

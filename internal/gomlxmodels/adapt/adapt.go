@@ -9,6 +9,7 @@
 package adapt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -61,12 +62,8 @@ func (o Options) withDefaults(available int) (Options, error) {
 	orDefault(&o.Images, min(500, available))
 	orDefault(&o.Steps, 10)
 	orDefault(&o.BatchSize, min(128, o.Images))
-	if o.Rate == 0 {
-		o.Rate = 1e-3
-	}
-	if o.Momentum == 0 {
-		o.Momentum = 0.9
-	}
+	o.Rate = cmp.Or(o.Rate, 1e-3)
+	o.Momentum = cmp.Or(o.Momentum, 0.9)
 	o.Momentum = max(o.Momentum, 0)
 	switch {
 	case o.Method != BN && o.Method != TENT:

@@ -1,6 +1,7 @@
 package perturb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -51,18 +52,10 @@ func (o ACE) String() string {
 }
 
 func (o ACE) withDefaults() (ACE, error) {
-	if o.Steps == 0 {
-		o.Steps = 100
-	}
-	if o.Rate == 0 {
-		o.Rate = 10
-	}
-	if o.Patience == 0 {
-		o.Patience = 10
-	}
-	if o.Factor == 0 {
-		o.Factor = 0.1
-	}
+	o.Steps = cmp.Or(o.Steps, 100)
+	o.Rate = cmp.Or(o.Rate, 10)
+	o.Patience = cmp.Or(o.Patience, 10)
+	o.Factor = cmp.Or(o.Factor, 0.1)
 	switch {
 	case !(o.Epsilon >= 0) || math.IsInf(o.Epsilon, 0):
 		return o, fmt.Errorf("attack: epsilon is %v; expected a finite number of at least 0", o.Epsilon)

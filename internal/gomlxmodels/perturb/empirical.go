@@ -1,6 +1,7 @@
 package perturb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -35,15 +36,9 @@ type EmpiricalOptions struct {
 }
 
 func (o EmpiricalOptions) withDefaults() (EmpiricalOptions, error) {
-	if o.Steps == 0 {
-		o.Steps = 20
-	}
-	if o.Noises == 0 {
-		o.Noises = 16
-	}
-	if o.Rate == 0 {
-		o.Rate = 1
-	}
+	o.Steps = cmp.Or(o.Steps, 20)
+	o.Noises = cmp.Or(o.Noises, 16)
+	o.Rate = cmp.Or(o.Rate, 1)
 	switch {
 	case len(o.Radii) == 0 || !slices.IsSorted(o.Radii) || !(o.Radii[0] >= 0) || math.IsInf(o.Radii[len(o.Radii)-1], 0):
 		return o, fmt.Errorf("attack: radii %v; expected finite ones of at least 0, ascending", o.Radii)

@@ -1,6 +1,7 @@
 package perturb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -24,9 +25,7 @@ type PGD struct {
 }
 
 func (o PGD) withDefaults() (PGD, error) {
-	if o.Steps == 0 {
-		o.Steps = 20
-	}
+	o.Steps = cmp.Or(o.Steps, 20)
 	if o.Step == 0 {
 		o.Step = 2.5 * o.Epsilon / float64(o.Steps)
 	}

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,12 +37,8 @@ func (o APGD) Run(ctx context.Context, p Problem) ([]Best, error) {
 		return nil, fmt.Errorf("attack: Auto-PGD with %d steps, %d restarts, starts within %v", o.Steps, o.Restarts,
 			o.Near)
 	}
-	if o.Steps == 0 {
-		o.Steps = 500
-	}
-	if o.Restarts == 0 {
-		o.Restarts = 5
-	}
+	o.Steps = cmp.Or(o.Steps, 500)
+	o.Restarts = cmp.Or(o.Restarts, 5)
 	best, err := p.startsAlone(ctx)
 	if err != nil {
 		return nil, err

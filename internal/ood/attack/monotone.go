@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -27,15 +28,9 @@ func (o Monotone) Run(ctx context.Context, p Problem) ([]Best, error) {
 	if o.Steps < 0 || !(o.Step >= 0) || !(o.Momentum >= 0 && o.Momentum < 1) {
 		return nil, fmt.Errorf("attack: monotone PGD with %d steps of %v and momentum %v", o.Steps, o.Step, o.Momentum)
 	}
-	if o.Steps == 0 {
-		o.Steps = 200
-	}
-	if o.Step == 0 {
-		o.Step = 0.1
-	}
-	if o.Momentum == 0 {
-		o.Momentum = 0.9
-	}
+	o.Steps = cmp.Or(o.Steps, 200)
+	o.Step = cmp.Or(o.Step, 0.1)
+	o.Momentum = cmp.Or(o.Momentum, 0.9)
 	points := make([][]float64, len(p.Starts))
 	for i, x := range p.Starts {
 		points[i] = slices.Clone(x)

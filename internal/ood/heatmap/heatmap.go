@@ -4,6 +4,7 @@
 package heatmap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ func Run(ctx context.Context, n *feedforward.Network, data imageset.Source, o Op
 	if (o.Metric == GAUC) != (o.In != nil) {
 		return nil, errors.New("heatmap: own images are needed for gauc, and for nothing else")
 	}
-	if o.Probe.Epsilon == 0 {
-		o.Probe.Epsilon = spectral.DefaultEpsilon
-	}
+	o.Probe.Epsilon = cmp.Or(o.Probe.Epsilon, spectral.DefaultEpsilon)
 	images, err := imageset.Open(ctx, data, o.Run.Progress)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -60,12 +61,8 @@ func Decide(ctx context.Context, n *feedforward.Network, p *Property, o Options)
 		return Result{}, fmt.Errorf("property: the network has %d inputs and %d outputs, the property %d and %d",
 			in, n.Outputs(), p.Inputs, p.Outputs)
 	}
-	if o.Steps == 0 {
-		o.Steps = 100
-	}
-	if o.Restarts == 0 {
-		o.Restarts = 3
-	}
+	o.Steps = cmp.Or(o.Steps, 100)
+	o.Restarts = cmp.Or(o.Restarts, 3)
 	d := decision{n: n, head: head(n.Head()), o: o}
 	result, err := d.decide(ctx, p.Cases)
 	result.Compared, result.Assumes = n.Compared(), d.head.assumes(n.Assumes())

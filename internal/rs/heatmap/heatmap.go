@@ -4,6 +4,7 @@
 package heatmap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -156,9 +157,7 @@ func (o Options) withDefaults() (Options, error) {
 	if !(o.Radius >= 0) || math.IsInf(o.Radius, 0) {
 		return o, fmt.Errorf("heatmap: radius %v; expected at least 0", o.Radius)
 	}
-	if o.Probe.Epsilon == 0 {
-		o.Probe.Epsilon = spectral.DefaultEpsilon
-	}
+	o.Probe.Epsilon = cmp.Or(o.Probe.Epsilon, spectral.DefaultEpsilon)
 	certify := o.Metric != Error
 	if certify {
 		if _, err := o.Run.Plan(); err != nil {

@@ -1,6 +1,7 @@
 package jacobian
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -42,9 +43,7 @@ func MeasureBands(ctx context.Context, model classifier.Classifier, gradients cl
 		return nil, err
 	}
 	batch := o.Batch
-	if batch == 0 {
-		batch = 50
-	}
+	batch = cmp.Or(batch, 50)
 	j := jacobian{Options: o}
 	out := &Bands{}
 	var shares [3][]float64

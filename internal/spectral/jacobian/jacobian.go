@@ -3,6 +3,7 @@
 package jacobian
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -80,9 +81,7 @@ func Measure(ctx context.Context, model classifier.Classifier, gradients classif
 	case o.Projections > 0:
 		out.Mode = Projections
 	}
-	if j.Batch == 0 {
-		j.Batch = 50
-	}
+	j.Batch = cmp.Or(j.Batch, 50)
 	var squares []float64
 	for start := 0; start < images.Len(); start += j.Batch {
 		batch, err := j.squares(start, min(start+j.Batch, images.Len()))
