@@ -70,7 +70,7 @@ func TestTrainingCosts(t *testing.T) {
 	if err != nil || both.Images != len(shared) {
 		t.Errorf("%+v, %v; expected %d images in common", both, err, len(shared))
 	}
-	if _, err := TrainingCosts(t.Context(), []TableAt{{scratch, "sun2021/scratch-code"}}, 0.25, o); err == nil {
-		t.Error("no error for a table that the folder does not have")
+	if _, err := TrainingCosts(t.Context(), []TableAt{{scratch, "fridovich2022/table1"}}, 0.25, o); err == nil {
+		t.Error("no error for a table of another study")
 	}
 }
