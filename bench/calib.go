@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/calib/mip"
 	"github.com/certspec/certspec/internal/rs/rstest"
 	certified "github.com/certspec/certspec/rs/confidences"
 )

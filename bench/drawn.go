@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sort"
 
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -14,7 +15,7 @@ import (
 //
 // Under Anytime a trial is judged after every block, and is false if it ever was: whoever stops the run at the worst moment.
 type drawer struct {
-	plan  *rule.Plan
+	plan  *stopping.Plan
 	truth truth
 	n     int // of Anytime: noise samples behind the selection
 	laws  map[binomialOf]binomial
@@ -24,7 +25,7 @@ type drawer struct {
 
 // drawnTrial is a trial behind some looks, and those that follow, by their hits.
 type drawnTrial struct {
-	trial         rule.Trial
+	trial         stopping.Trial
 	claims, wrong bool
 	law           binomial
 	next          map[int]*drawnTrial
@@ -41,7 +42,7 @@ type drawnLook struct{ samples, class int }
 // claimed says from how many hits on something is claimed, and from how many on what is claimed is false.
 type claimed struct{ something, wrong int }
 
-func newDrawer(plan *rule.Plan, t truth, n int) *drawer {
+func newDrawer(plan *stopping.Plan, t truth, n int) *drawer {
 	return &drawer{plan: plan, truth: t, n: n, laws: map[binomialOf]binomial{}, roots: map[drawnLook]*drawnTrial{}, ends: map[drawnLook]claimed{}}
 }
 
@@ -98,13 +99,13 @@ func (d *drawer) trial(random *rand.Rand) (claims, wrong bool, err error) {
 }
 
 // take adds the look that comes next.
-func (d *drawer) take(t *rule.Trial, hits int) error {
+func (d *drawer) take(t *stopping.Trial, hits int) error {
 	from, to := t.Blocks()
 	return t.Add(look(from, to, t.Class, hits))
 }
 
 // end draws what is left of a trial.
-func (d *drawer) end(random *rand.Rand, t *rule.Trial) (claims, wrong bool, err error) {
+func (d *drawer) end(random *rand.Rand, t *stopping.Trial) (claims, wrong bool, err error) {
 	for !t.Done() {
 		if err := d.take(t, d.law(d.samples(t), d.truth.P[t.Class]).draw(random)); err != nil {
 			return false, false, err
@@ -114,12 +115,12 @@ func (d *drawer) end(random *rand.Rand, t *rule.Trial) (claims, wrong bool, err 
 	return claims, wrong, nil
 }
 
-func (d *drawer) judge(t *rule.Trial) (claims, wrong bool) {
+func (d *drawer) judge(t *stopping.Trial) (claims, wrong bool) {
 	claims = t.Class != rule.Abstain
 	return claims, claims && d.truth.refutes(t.Class, t.Radius)
 }
 
-func (d *drawer) newTrial(t rule.Trial) *drawnTrial {
+func (d *drawer) newTrial(t stopping.Trial) *drawnTrial {
 	if t.Done() {
 		claims, wrong := d.judge(&t)
 		return &drawnTrial{trial: t, claims: claims, wrong: wrong}
@@ -128,7 +129,7 @@ func (d *drawer) newTrial(t rule.Trial) *drawnTrial {
 }
 
 // samples is the length of the look that comes next.
-func (d *drawer) samples(t *rule.Trial) int {
+func (d *drawer) samples(t *stopping.Trial) int {
 	from, to := t.Blocks()
 	return (to - from) * d.plan.Block()
 }

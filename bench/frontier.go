@@ -22,6 +22,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -70,7 +72,7 @@ func frontierCommand(s *settings) *cobra.Command {
 }
 
 func measureFrontier(ctx context.Context, path string, n, runs int) (frontier, error) {
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		return frontier{}, err
 	}
@@ -102,7 +104,7 @@ func measureFrontier(ctx context.Context, path string, n, runs int) (frontier, e
 	}
 	for _, share := range shares {
 		s := base
-		s.Rule, s.MaxSamples = rule.Fixed, rule.RoundUp(int(share*float64(n)), rule.DefaultBlock)
+		s.Rule, s.MaxSamples = rule.Fixed, stopping.RoundUp(int(share*float64(n)), rule.DefaultBlock)
 		samples, radius, err := simulate(s, probabilities, runs)
 		if err != nil {
 			return f, err
@@ -162,7 +164,7 @@ func hitShares(l *ledger.Ledger) (shares []float64) {
 
 // spread simulates a run under anytime, and gives the mean radius at each share of the samples, those of the selection included.
 func spread(ctx context.Context, s rule.Settings, probabilities, shares []float64, whole float64, seed uint64) (radii []float64, err error) {
-	plan, err := rule.New(s)
+	plan, err := stopping.New(s)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +218,7 @@ func spread(ctx context.Context, s rule.Settings, probabilities, shares []float6
 }
 
 // outcome is what hits of n samples prove under a plan with one look.
-func outcome(plan *rule.Plan, hits, n int) rule.Outcome {
+func outcome(plan *stopping.Plan, hits, n int) rule.Outcome {
 	selected := plan.Selection() / plan.Block()
 	looks := []ledger.Look{
 		{To: selected, Counts: []ledger.Count{{N: plan.Selection()}}},
@@ -234,7 +236,7 @@ func outcome(plan *rule.Plan, hits, n int) rule.Outcome {
 
 // simulate gives the samples of all images, and their mean radius, averaged over some runs.
 func simulate(s rule.Settings, probabilities []float64, runs int) (samples, radius float64, err error) {
-	plan, err := rule.New(s)
+	plan, err := stopping.New(s)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -271,7 +273,7 @@ func price(s rule.Settings, probabilities []float64) (float64, error) {
 	var mean [2]float64
 	for i, name := range []rule.Name{rule.Fixed, rule.Anytime} {
 		s.Rule = name
-		plan, err := rule.New(s)
+		plan, err := stopping.New(s)
 		if err != nil {
 			return 0, err
 		}

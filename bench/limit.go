@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
 // limit is what the processors could do at most with every product computed: multiply-adds in registers, as many as the convolutions and dense layers
@@ -41,12 +42,12 @@ func trainingOperations(a nets.Architecture) float64 {
 	layers := a.Layers()
 	sum, first := 0.0, true
 	for _, l := range layers {
-		if l.Kind != nets.ConvLayer && l.Kind != nets.DenseLayer {
+		if l.Kind != netparts.Conv && l.Kind != netparts.Dense {
 			continue
 		}
 		channels := layers[l.Inputs[0]].Shape.Channels
 		taps := l.Size * l.Size
-		if l.Kind == nets.DenseLayer {
+		if l.Kind == netparts.Dense {
 			channels, taps = layers[l.Inputs[0]].Shape.Len(), 1
 		}
 		times := 3.0

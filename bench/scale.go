@@ -26,14 +26,15 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/query"
 	ledgerreport "github.com/certspec/certspec/internal/rs/report"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 func init() { extra = append(extra, scaleCommand) }
@@ -149,7 +150,7 @@ func writeClasses(ctx context.Context, dir string, classes int) error {
 	}
 	h := run.Header
 	h.Data.Images, h.Model.Classes = 100, classes
-	plan, err := rule.Of(h)
+	plan, err := stopping.Of(h)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func writeClasses(ctx context.Context, dir string, classes int) error {
 	counts[1].N += 9 * classes
 	first := plan.Selection() / plan.Block()
 	var claims []ledger.Claim
-	return ledger.Create(filepath.Join(dir, "run.ledger"), h, func(e *ledger.Encoder) error {
+	return ledgerio.Create(filepath.Join(dir, "run.ledger"), h, func(e *ledgerio.Encoder) error {
 		for i := range h.Data.Images {
 			looks := []ledger.Look{{Image: i, Label: -1, To: first,
 				Counts: []ledger.Count{{Class: 1, N: plan.Selection()}}},
@@ -169,7 +170,7 @@ func writeClasses(ctx context.Context, dir string, classes int) error {
 			if err != nil {
 				return err
 			}
-			claims = append(claims, out.Claim(i))
+			claims = append(claims, stopping.Claim(out, i))
 			for _, l := range looks {
 				e.Look(l)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/preflight"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -46,7 +47,7 @@ func (r *soundness) ours(ctx context.Context, kept *tally, k solved, t truth, na
 }
 
 // options are those of a rule, and its plan.
-func (r *soundness) options(name rs.Rule) (rs.Options, *rule.Plan, error) {
+func (r *soundness) options(name rs.Rule) (rs.Options, *stopping.Plan, error) {
 	opt := rs.Options{Settings: rs.Settings{Sigma: r.Sigma, Alpha: r.Alpha, Rule: name, MaxSamples: r.N}}
 	switch name {
 	case rs.Betting:

@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// stopping is what somebody finds who looks at an image under the rule anytime after every noise sample, and stops at the first false
+// everyLook is what somebody finds who looks at an image under the rule anytime after every noise sample, and stops at the first false
 // claim: summed over all ways exactly, and in simulated runs.
-type stopping struct {
+type everyLook struct {
 	Alpha   float64       `json:"alpha"`
 	Horizon int           `json:"horizon"` // noise samples
 	Runs    int           `json:"runs"`    // simulated, of each probability
@@ -39,7 +40,7 @@ type stoppingRow struct {
 const stoppingChunk = 10_000
 
 func stoppingCommand(s *settings) *cobra.Command {
-	var r stopping
+	var r everyLook
 	var state string
 	var grid []float64
 	cmd := &cobra.Command{
@@ -73,7 +74,7 @@ func stoppingCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-func (r *stopping) measure(ctx context.Context, kept *tally, p float64) error {
+func (r *everyLook) measure(ctx context.Context, kept *tally, p float64) error {
 	b, err := newBoundary(p, r.Alpha, r.Horizon)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ type boundary struct {
 }
 
 func newBoundary(p, alpha float64, horizon int) (*boundary, error) {
-	plan, err := rule.New(rule.Settings{Rule: rule.Anytime, Sigma: 1, Alpha: alpha, MaxSamples: horizon, Selection: 1, Block: 1})
+	plan, err := stopping.New(rule.Settings{Rule: rule.Anytime, Sigma: 1, Alpha: alpha, MaxSamples: horizon, Selection: 1, Block: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +221,7 @@ func newDoublings(miss float64, horizon int) (d doublings) {
 	return d
 }
 
-func (r *stopping) write(out string) error {
+func (r *everyLook) write(out string) error {
 	data, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
 		return err

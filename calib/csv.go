@@ -163,3 +163,26 @@ func parseUnit(name, s string) (float64, error) {
 	}
 	return v, nil
 }
+
+// Halves parts samples into those to fit on and those to judge: group by group, in turns. Samples of one group, such as
+// equal images, stay together in the half of the first of them. With a nil group each sample is its own.
+func (t *Table) Halves(group []int) (fit, judged *Table) {
+	fit, judged = &Table{}, &Table{}
+	for i := range t.Correct {
+		g, to := i, fit
+		if group != nil {
+			g = group[i]
+		}
+		if g%2 == 1 {
+			to = judged
+		}
+		to.Correct = append(to.Correct, t.Correct[i])
+		if t.Confidence != nil {
+			to.Confidence = append(to.Confidence, t.Confidence[i])
+		}
+		if t.Lower != nil {
+			to.Lower, to.Upper = append(to.Lower, t.Lower[i]), append(to.Upper, t.Upper[i])
+		}
+	}
+	return fit, judged
+}

@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
@@ -43,7 +44,7 @@ type Setting struct {
 
 // String names the setting, as "fog:3" or "fourier:fc=3,a=0.5,eps=8".
 func (s Setting) String() string {
-	if s.Name == fourierName {
+	if s.Name == shared.FourierName {
 		text := fmt.Sprintf("%s:fc=%d,a=%g,eps=%g", s.Name, s.Centre, s.Decay, s.Norm)
 		if s.Archive {
 			text += ",archive"

@@ -3,6 +3,8 @@ package corrupt
 import (
 	"fmt"
 	"slices"
+
+	"github.com/certspec/certspec/internal/corrupt/shared"
 )
 
 // File is one file of a set: images at several strengths, one block after the other.
@@ -51,7 +53,7 @@ func Files(s Setting) ([]File, error) {
 func FourierFile(centre int, decay float64, archive bool) File {
 	f := File{Name: fmt.Sprintf("fourier_fc%d_a%g.npy", centre, decay)}
 	for _, norm := range fourierNorms {
-		f.Settings = append(f.Settings, Setting{Name: fourierName, Centre: centre, Decay: decay, Norm: norm,
+		f.Settings = append(f.Settings, Setting{Name: shared.FourierName, Centre: centre, Decay: decay, Norm: norm,
 			Archive: archive})
 	}
 	return f

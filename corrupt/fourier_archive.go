@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/portable"
 	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
@@ -111,8 +112,8 @@ func (s *archiveSampler) draw(src []uint8, r *stream) (difference []float64, nor
 				k := (u+height-height/2)%height*width + (v+width-width/2)%width
 				re, im := s.whole.Re[k], s.whole.Im[k]
 				clean := math.Sqrt(float64(re*re) + float64(im*im))
-				a := min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[u*width+
-					v] * r.between(1-fourierSpread, 1+fourierSpread)
+				a := min(max(clean, shared.FourierLower*s.size), shared.FourierUpper*s.size) * s.weights[u*width+
+					v] * r.between(1-shared.FourierSpread, 1+shared.FourierSpread)
 				s.whole.Re[k], s.whole.Im[k] = re+float64(a*s.cos[v]), im+float64(a*s.sin[v])
 			}
 		}

@@ -5,20 +5,10 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/portable"
 	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-)
-
-const (
-	fourierName = "fourier"
-
-	// The bounds of the amplitudes, of the unnormalised transform of 32×32 values in [0, 1]; other
-	// sizes in proportion to the number of pixels. They stand in the authors' archive, not in the
-	// paper.
-	fourierLower, fourierUpper = 20.0, 200.0
-
-	fourierSpread = 0.2 // b of U(1−b, 1+b)
 )
 
 func (s Setting) checkFourier(bad func(what, expected string) error) error {
@@ -47,7 +37,7 @@ func fourierNoise(j job) func() operator {
 	if j.Archive {
 		return archiveNoise(j)
 	}
-	ring := newRing(j.shape, j.Centre, j.Decay, fourierSpread)
+	ring := newRing(j.shape, j.Centre, j.Decay, shared.FourierSpread)
 	n := j.shape.Height * j.shape.Width
 	return func() operator {
 		noise := ring.sampler()
@@ -104,8 +94,8 @@ func (s *ringSampler) draw(src []uint8, r *stream) (planes []float64, norm float
 	n := len(s.planes) / s.shape.Channels
 	amplitude := func(k int) float64 {
 		clean := math.Sqrt(float64(re[k]*re[k]) + float64(im[k]*im[k]))
-		return float64(min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[k] * r.between(1-s.spread,
-			1+s.spread))
+		return float64(min(max(clean, shared.FourierLower*s.size), shared.FourierUpper*s.size) * s.weights[k] *
+			r.between(1-s.spread, 1+s.spread))
 	}
 	sum := 0.0
 	for c := range s.shape.Channels {

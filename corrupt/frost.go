@@ -1,8 +1,5 @@
 package corrupt
 
-// DrawnFrost is the sentence for captions of figures and tables with frost that no photographs were given for.
-const DrawnFrost = "Frost is drawn, not cut from the photographs of the published sets."
-
 // frost lays frost F over the image: a·x + b·F on the scale of bytes; (a, b) = (1, 0.2), (1, 0.3),
 // (0.9, 0.4), (0.85, 0.4), (0.75, 0.45). F is cut from photographs, where the setting names a
 // folder of them, else drawn; see photographs and ice.

@@ -1,16 +1,12 @@
 package corrupt
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/picture"
 	"github.com/certspec/certspec/pixel"
 )
@@ -21,54 +17,15 @@ type photographs struct {
 	pictures []picture.Image
 }
 
-// mostPhotographs is how many photographs are used: of the six published ones, the generator never took the last.
-const mostPhotographs = 5
-
-// photographFiles lists the first five PNG and JPEG files of a folder by name.
-func photographFiles(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, fmt.Errorf("corrupt: frost: %w", err)
-	}
-	var files []string
-	for _, e := range entries {
-		switch strings.ToLower(filepath.Ext(e.Name())) {
-		case ".png", ".jpg", ".jpeg":
-			files = append(files, filepath.Join(folder, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, &SettingError{"frost", "no .png, .jpg or .jpeg file in " + folder, "photographs of frost"}
-	}
-	slices.Sort(files)
-	return files[:min(len(files), mostPhotographs)], nil
-}
-
-// photographsDigest is the hexadecimal SHA-256 of the photographs of frost in a folder that would
-// be used, one file after the other.
-func photographsDigest(folder string) (string, error) {
-	files, err := photographFiles(folder)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return "", fmt.Errorf("corrupt: frost: %w", err)
-		}
-		fmt.Fprintf(h, "%d\n", len(data))
-		h.Write(data)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 // readPhotographs reads them, shrunk by a factor with bilinear interpolation between the nearest
 // pixels: 0.2 takes every fifth.
 func readPhotographs(folder string, factor float64, crop pixel.Shape) (*photographs, error) {
-	files, err := photographFiles(folder)
+	files, err := shared.PhotographFiles(folder)
 	if err != nil {
 		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, &SettingError{"frost", "no .png, .jpg or .jpeg file in " + folder, "photographs of frost"}
 	}
 	p := &photographs{shape: crop}
 	for _, file := range files {

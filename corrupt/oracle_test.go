@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/jpeg"
 	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
@@ -253,9 +254,9 @@ func TestFourierNoiseOfAConstant(t *testing.T) {
 		g := newRing(shape, 5, decay, 0)
 		inside, all := 0.0, 0.0
 		for k, w := range g.weights {
-			a := fourierLower * w
+			a := shared.FourierLower * w
 			if k == 0 {
-				a = fourierUpper * w
+				a = shared.FourierUpper * w
 			}
 			e := float64(half.Multiplicity(k)) * a * a
 			if half.Mirror(k) == k || half.Mirror(k) >= 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/corrupt/shared"
 )
 
 // Parse reads a setting as String writes it: "fog:3", "glass_blur:2,swap", "fourier:fc=3,a=0.5,eps=8", the last also
@@ -38,17 +40,17 @@ func Parse(text string) (Setting, error) {
 // set takes one part of the text of a setting.
 func (s *Setting) set(key, value string, named bool) (err error) {
 	switch {
-	case s.Name == fourierName && key == "fc":
+	case s.Name == shared.FourierName && key == "fc":
 		s.Centre, err = strconv.Atoi(value)
-	case s.Name == fourierName && key == "a":
+	case s.Name == shared.FourierName && key == "a":
 		s.Decay, err = strconv.ParseFloat(value, 64)
-	case s.Name == fourierName && key == "eps":
+	case s.Name == shared.FourierName && key == "eps":
 		s.Norm, err = strconv.ParseFloat(value, 64)
-	case s.Name == fourierName && key == "archive" && !named:
+	case s.Name == shared.FourierName && key == "archive" && !named:
 		s.Archive = true
-	case s.Name != fourierName && key == "swap" && !named:
+	case s.Name != shared.FourierName && key == "swap" && !named:
 		s.GlassSwap = true
-	case s.Name != fourierName && !named:
+	case s.Name != shared.FourierName && !named:
 		s.Severity, err = strconv.Atoi(key)
 	default:
 		err = strconv.ErrSyntax
@@ -58,8 +60,8 @@ func (s *Setting) set(key, value string, named bool) (err error) {
 
 // form says how a setting of the name is written.
 func (s Setting) form() string {
-	if s.Name == fourierName {
-		return fourierName + ":fc=3,a=0.5,eps=8"
+	if s.Name == shared.FourierName {
+		return shared.FourierName + ":fc=3,a=0.5,eps=8"
 	}
 	return s.Name + ":3"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/pixel"
 )
@@ -116,7 +117,8 @@ var registry = []entry{
 	{Info: Info{"transverse_chromatic_abberation", CBar, "C-bar", nil, "channels enlarged by different factors"},
 		colour: true, prepare: each(transverseChromaticAberration)},
 
-	{Info: Info{fourierName, F, "F", []float64{8, 10, 12}, "noise of norm ε in a ring of the spectrum"}, anySide: true,
+	{Info: Info{shared.FourierName, F, "F", []float64{8, 10, 12}, "noise of norm ε in a ring of the spectrum"},
+		anySide: true,
 		prepare: each(fourierNoise)},
 }
 
@@ -215,7 +217,7 @@ func (e *entry) check(s Setting, shape pixel.Shape) error {
 		return bad("the option to swap pixels", "it with glass_blur only")
 	}
 	if s.Archive && e.Family != F {
-		return bad("the variant of the archive", "it with "+fourierName+" only")
+		return bad("the variant of the archive", "it with "+shared.FourierName+" only")
 	}
 	if s.Photographs != "" && e.Name != "frost" {
 		return bad("a folder of photographs", "one with frost only")
@@ -228,7 +230,7 @@ func (e *entry) check(s Setting, shape pixel.Shape) error {
 	case s.Severity < 1 || s.Severity > severities:
 		return bad(fmt.Sprintf("severity %d", s.Severity), fmt.Sprintf("1 to %d", severities))
 	case cmp.Or(float64(s.Centre), s.Decay, s.Norm) != 0:
-		return bad("fc, alpha or eps", "them with "+fourierName+" only")
+		return bad("fc, alpha or eps", "them with "+shared.FourierName+" only")
 	}
 	if c := shape.Channels; !shape.Valid() || c != 1 && c != 3 {
 		return bad(fmt.Sprintf("images of %v", shape), "at least one pixel, in 1 or 3 channels")

@@ -8,14 +8,12 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/portable"
 )
 
 // Where a product meets a sum, in this package, it is converted to float64 by itself: else a
 // compiler may fuse the two, also across statements, which rounds otherwise.
-
-// streamVersion is part of every key: another algorithm that draws other numbers gets another version.
-const streamVersion = "v1"
 
 // defaultSet is the name of a base set that has none.
 const defaultSet = "images"
@@ -36,14 +34,14 @@ func streamKey(f Family, s Setting, key Key) string {
 		if s.Archive {
 			variant = "|archive"
 		}
-		return fmt.Sprintf("%s-F|%s|%d|a=%g|fc=%d|eps=%g%s|i=", set, streamVersion, key.Seed, s.Decay, s.Centre, s.Norm,
-			variant)
+		return fmt.Sprintf("%s-F|%s|%d|a=%g|fc=%d|eps=%g%s|i=", set, shared.StreamVersion, key.Seed, s.Decay, s.Centre,
+			s.Norm, variant)
 	case CBar:
 		set += "-C-Bar"
 	default:
 		set += "-C"
 	}
-	return fmt.Sprintf("%s|%s|%d|%s|sev=%d|i=", set, streamVersion, key.Seed, s.Name, s.Severity)
+	return fmt.Sprintf("%s|%s|%d|%s|sev=%d|i=", set, shared.StreamVersion, key.Seed, s.Name, s.Severity)
 }
 
 // stream is the random numbers of one image: PCG-64 DXSM, seeded with the first 16 bytes of the

@@ -4,7 +4,6 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/lines"
@@ -133,7 +132,6 @@ func ExampleOnTheLine() {
 
 // How an iterate of a search assigns samples to bins.
 func ExampleAssignments() {
-	early := mip.Snapshot{Step: 1, A: []float64{0.6, 0.4, 0.5, 0.5}}
-	late := mip.Snapshot{Step: 100, A: []float64{1, 0, 0, 1}}
-	nb.Show(nb.Assignments("two samples, two bins", 2, early, late))
+	steps := map[int][]float64{1: {0.6, 0.4, 0.5, 0.5}, 100: {1, 0, 0, 1}}
+	nb.Show(nb.Assignments("two samples, two bins", 2, steps))
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
 )
 
 // blue tells how much bluer than red a figure is at a place, given in shares of its size from the upper left.
@@ -55,7 +54,7 @@ func TestReliabilityHasABarForEachBinThatIsNotEmpty(t *testing.T) {
 
 // Of two samples and two bins, the first sample lies in bin 1, below on the left, and the other in bin 2.
 func TestAssignmentsHaveARowForEachSample(t *testing.T) {
-	f := Assignments("two samples", 2, mip.Snapshot{Step: 7, A: []float64{1, 0, 0, 1}})
+	f := Assignments("two samples", 2, map[int][]float64{7: {1, 0, 0, 1}})
 	for _, place := range []struct {
 		x, y float64
 		one  bool

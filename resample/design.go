@@ -7,11 +7,10 @@ import (
 
 // Design says how a resample is drawn.
 type Design struct {
-	units    [3]int // places of one or two samples, images and models, or clusters
-	clusters [][]int
-	models   int // the first level of models; 0: none, as models never come first
-	seeded   bool
-	fitted   func(statistic int) (models, parameters int)
+	units  [3]int // places of one or two samples, images and models
+	models int    // the first level of models; 0: none, as models never come first
+	seeded bool
+	fitted func(statistic int) (models, parameters int)
 }
 
 // Paired is a design of one sample of n places, or of several samples that are paired by place.
@@ -53,24 +52,6 @@ func (d Design) Fitted(of func(statistic int) (models, parameters int)) Design {
 	return d
 }
 
-// Clustered is a design of one sample in which places with the same number belong together, such as views of one image:
-// whole clusters are drawn.
-func Clustered(of []int) Design {
-	d := Design{clusters: [][]int{}}
-	at := map[int]int{}
-	for place, cluster := range of {
-		k, known := at[cluster]
-		if !known {
-			k = len(d.clusters)
-			at[cluster] = k
-			d.clusters = append(d.clusters, nil)
-		}
-		d.clusters[k] = append(d.clusters[k], place)
-	}
-	d.units[0] = len(d.clusters)
-	return d
-}
-
 func (d Design) check() error {
 	if d.units[0] < 1 || d.units[1] < 0 || d.units[2] < 0 || d.models == 2 && (d.units[1] < 1 || d.units[2] < 1) {
 		return optionErrorf("a design of %v places, want at least 1", d.units)
@@ -78,7 +59,7 @@ func (d Design) check() error {
 	return nil
 }
 
-// fewest is the number of members from which a level of places or clusters is drawn. Percentiles over fewer are too
+// fewest is the number of members from which a level of places is drawn. Percentiles over fewer are too
 // short.
 const fewest = 10
 
@@ -125,7 +106,6 @@ func (d Design) all() *drawing {
 type drawing struct {
 	Design
 	units [3][]int
-	first []int // of clusters
 	seed  uint64
 }
 
@@ -154,20 +134,12 @@ func (d *drawing) draw(random *rand.PCG) {
 
 // expand gives the places of the units.
 func (d *drawing) expand() Draw {
-	if d.clusters == nil {
-		return Draw{d.units[0], d.units[1], d.units[2], d.seed}
-	}
-	d.first = d.first[:0]
-	for _, cluster := range d.units[0] {
-		d.first = append(d.first, d.clusters[cluster]...)
-	}
-	return Draw{First: d.first, Seed: d.seed}
+	return Draw{d.units[0], d.units[1], d.units[2], d.seed}
 }
 
 // without is the drawing but for one unit of a level, which must not be drawn itself.
 func (d *drawing) without(level, unit int) Draw {
 	left := *d
-	left.first = nil
 	left.units[level] = slices.Delete(slices.Clone(d.units[level]), unit, unit+1)
 	return left.expand()
 }

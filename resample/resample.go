@@ -4,7 +4,7 @@
 // shares.
 //
 // A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; crossed
-// levels, such as images and models; clusters. Levels of few members are left out one at a time instead, with Student's
+// levels, such as images and models. Levels of few members are left out one at a time instead, with Student's
 // t. A Statistic gets the places that were drawn and sets any number of values, so the differences between them are
 // paired. The result depends on the seed, not on the number of processors.
 package resample

@@ -103,9 +103,6 @@ func TestFewMembers(t *testing.T) {
 	if math.Abs(e.P-.05) > 1e-4 {
 		t.Errorf("p of a mean at the end of its interval: %+v", e)
 	}
-	// Clusters count, not places: two of them.
-	near("two clusters", run(t, resample.Clustered([]int{1, 1, 1, 2, 2, 2}), 1, mean([]float64{0, 0, 0, 1, 1, 1}),
-		o)[0], 12.706205*.5)
 	// Two sets of two starts, whose differences have variances ½ and ½ of 1: two degrees of freedom, by Satterthwaite.
 	apart := func(d resample.Draw, values []float64) error {
 		a, b := make([]float64, 1), make([]float64, 1)
@@ -176,25 +173,9 @@ func TestPairedAndDeterministic(t *testing.T) {
 	}
 }
 
-// Places of a cluster come together, and two independent samples apart. Ten members or more are drawn, fewer left
+// Two independent samples are drawn apart. Ten members or more are drawn, fewer left
 // out in turn, and models always.
 func TestDesigns(t *testing.T) {
-	var of []int
-	for i := range 24 {
-		of = append(of, i%12)
-	}
-	run(t, resample.Clustered(of), 1, func(d resample.Draw, values []float64) error {
-		counts := map[int]int{}
-		for _, i := range d.First {
-			counts[i]++
-		}
-		for c := range 12 {
-			if counts[c] != counts[c+12] || len(d.First) != 24 || d.Second != nil {
-				t.Errorf("drawn %v", d.First)
-			}
-		}
-		return nil
-	}, resample.Options{Resamples: 200})
 	sizes := func(d resample.Design, resamples int) (map[[3]int]int, map[uint64]int) {
 		var mu sync.Mutex
 		seen, seeds := map[[3]int]int{}, map[uint64]int{}
@@ -289,17 +270,6 @@ func TestCoverage(t *testing.T) {
 			return nil
 		}, o)[0].Interval
 	}), .91, .98)
-	within(t, "clusters of 5", coverage(t, trials, 0, func(int) resample.Interval {
-		var v []float64
-		var of []int
-		for c := range 60 {
-			common := random.NormFloat64()
-			for range 5 {
-				v, of = append(v, common+.3*random.NormFloat64()), append(of, c)
-			}
-		}
-		return run(t, resample.Clustered(of), 1, mean(v), o)[0].Interval
-	}), .90, .98)
 	for _, p := range []float64{.02, .5} {
 		held := coverage(t, 3000, p, func(int) resample.Interval {
 			hits := 0
@@ -508,7 +478,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for _, d := range []resample.Design{resample.Paired(0), resample.Paired(-1), resample.Clustered(nil), resample.Independent(2, -1)} {
+	for _, d := range []resample.Design{resample.Paired(0), resample.Paired(-1), resample.Independent(2, -1)} {
 		if _, err := resample.Run(t.Context(), d, 1, of, resample.Options{}); !errors.As(err, &option) {
 			t.Errorf("%+v: %v", d, err)
 		}

@@ -10,9 +10,10 @@ import (
 
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // anytimeRun is a run under the rule Anytime: images in the order of the data until each has its
@@ -27,7 +28,7 @@ type anytimeRun struct {
 	digest string
 	used   int // noise samples
 	before int // of earlier calls
-	spread *rule.Spread
+	spread *stopping.Spread
 
 	contradicted bool // by an answer of the model: there is no claim
 
@@ -110,7 +111,7 @@ func lock(path string) (unlock func(), err error) {
 
 // resume takes over the counts of a ledger.
 func (r *anytimeRun) resume() error {
-	l, err := ledger.Read(r.opt.Ledger)
+	l, err := ledgerio.Read(r.opt.Ledger)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -218,7 +219,7 @@ func (r *anytimeRun) rounds(ctx context.Context) error {
 func (r *anytimeRun) first(ctx context.Context) error {
 	selected := r.plan.Selection() / r.plan.Block()
 	var pieces []*piece
-	for at := len(r.seen); at < r.images.Len() && len(pieces)*(selected+1) < 2*rule.RoundBlocks; at++ {
+	for at := len(r.seen); at < r.images.Len() && len(pieces)*(selected+1) < 2*stopping.RoundBlocks; at++ {
 		pieces = append(pieces, &piece{image: at, to: selected}, &piece{image: at, from: selected, to: selected + 1})
 	}
 	if err := r.draw(ctx, pieces); err != nil {
@@ -345,7 +346,7 @@ func (r *anytimeRun) save() error {
 	if r.opt.Ledger == "" {
 		return nil
 	}
-	err := ledger.Replace(r.opt.Ledger, r.header, func(e *ledger.Encoder) error {
+	err := ledgerio.Replace(r.opt.Ledger, r.header, func(e *ledgerio.Encoder) error {
 		for _, image := range r.seen {
 			e.Look(image.selection)
 			if image.rest.To > 0 {

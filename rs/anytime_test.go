@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -47,7 +48,7 @@ func TestAnytimeDoesNotDependOnTheWayThere(t *testing.T) {
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if l, err := ledger.Read(steps); err == nil && l.Claims != nil {
+		if l, err := ledgerio.Read(steps); err == nil && l.Claims != nil {
 			if _, err := rs.Verify(t.Context(), steps); err != nil { // what stands there holds, whenever it was stopped
 				t.Fatal(err)
 			}

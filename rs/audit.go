@@ -6,33 +6,34 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // audit walks over the looks of a ledger and derives from them what the ledger should claim.
 type audit struct {
 	ctx     context.Context
-	scan    *ledger.Scanner
+	scan    *ledgerio.Scanner
 	header  ledger.Header
-	plan    *rule.Plan
-	trial   *rule.Trial // of the image in progress; nil before the first
-	line    int         // of the last look
-	images  int         // that are complete
-	rows    Rows        // on them; a shard by blocks has none
+	plan    *stopping.Plan
+	trial   *stopping.Trial // of the image in progress; nil before the first
+	line    int             // of the last look
+	images  int             // that are complete
+	rows    Rows            // on them; a shard by blocks has none
 	looks   int
 	samples int
 	scores  *scorefile.Reader // nil: not read
 }
 
 func newAudit(ctx context.Context, path string) (*audit, error) {
-	scan, err := ledger.Scan(path)
+	scan, err := ledgerio.Scan(path)
 	if err != nil {
 		return nil, err
 	}
 	a := &audit{ctx: ctx, scan: scan, header: scan.Header(), line: 1}
-	if a.plan, err = rule.Of(a.header); err != nil {
+	if a.plan, err = stopping.Of(a.header); err != nil {
 		scan.Close()
 		return nil, a.errorf(1, "header: %v", err)
 	}
@@ -44,13 +45,13 @@ func (a *audit) errorf(line int, format string, args ...any) error {
 }
 
 // walk takes all looks, gives each to see, and ends at the first record that is none, or with io.EOF.
-func (a *audit) walk(see func(scoredLook)) (ledger.Record, error) {
+func (a *audit) walk(see func(scoredLook)) (ledgerio.Record, error) {
 	for {
 		if err := a.ctx.Err(); err != nil {
-			return ledger.Record{}, err
+			return ledgerio.Record{}, err
 		}
 		r, err := a.scan.Next()
-		if err != nil || r.Kind != ledger.LookLine {
+		if err != nil || r.Kind != ledgerio.LookLine {
 			return r, err
 		}
 		a.line = r.Line
@@ -117,25 +118,25 @@ func (a *audit) claims() ledger.Claims {
 
 // finish takes the record behind the looks, reads from it to the end, and compares every number with what the looks
 // prove. The error of a ledger that is not closed is an *UnfinishedError.
-func (a *audit) finish(r ledger.Record, err error) (digest string, _ error) {
-	if err == nil && r.Kind == ledger.ClaimsLine && !a.complete() {
+func (a *audit) finish(r ledgerio.Record, err error) (digest string, _ error) {
+	if err == nil && r.Kind == ledgerio.ClaimsLine && !a.complete() {
 		return "", a.errorf(r.Line, "the ledger is closed, but %d of %d images are decided", a.images, a.share())
 	}
 	left := a.claims()
 	for ; err == nil; r, err = a.scan.Next() {
 		var wrong string
 		switch r.Kind {
-		case ledger.ClaimLine:
+		case ledgerio.ClaimLine:
 			wrong = differentClaim(r.Claim, left.Images[0])
 			left.Images = left.Images[1:]
-		case ledger.ACRLine:
+		case ledgerio.ACRLine:
 			if r.Decimal != left.ACR || r.Count != left.Labelled {
 				wrong = fmt.Sprintf("the average certified radius is %s over %d labelled images; from the claims "+
 					"follows %q over %d",
 					r.Decimal, r.Count, left.ACR, left.Labelled)
 			}
 			left.ACR = ""
-		case ledger.CertifiedLine:
+		case ledgerio.CertifiedLine:
 			if len(left.Certified) == 0 {
 				wrong = fmt.Sprintf("certified accuracy at %s, beyond those that the rule states", r.Decimal)
 			} else if want := left.Certified[0]; r.Decimal != want.Radius || r.Count != want.Count {
@@ -144,7 +145,7 @@ func (a *audit) finish(r ledger.Record, err error) (digest string, _ error) {
 			} else {
 				left.Certified = left.Certified[1:]
 			}
-		case ledger.DigestLine:
+		case ledgerio.DigestLine:
 			if left.ACR != "" || len(left.Certified) > 0 {
 				wrong = "the average certified radius or certified accuracies are missing before the digest"
 			}

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/bound"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Bands are bands around the true figures of the labelled images, those of the smoothed classifier itself. All hold
@@ -46,7 +46,7 @@ type AccuracyBand struct {
 //
 // Errors: another rule, no labels, δ outside (0, 1).
 func (r *Run) Bands(delta float64, radii ...float64) (Bands, error) {
-	plan, err := rule.Of(r.Header)
+	plan, err := stopping.Of(r.Header)
 	if err != nil {
 		return Bands{}, fmt.Errorf("rs: %w", err)
 	}
@@ -119,7 +119,7 @@ func meanWithout(values []float64, k int, most float64, raise bool) (sum float64
 // trueRadius encloses the radius of the smoothed classifier for the image's label, where the
 // confidence sequence of its class holds. A radius of 0 with the right class is told from a wrong
 // class by a lower end of −1.
-func (r *Row) trueRadius(plan *rule.Plan) (lower, upper float64) {
+func (r *Row) trueRadius(plan *stopping.Plan) (lower, upper float64) {
 	lower = -1
 	if r.Correct() {
 		lower = r.Radius
@@ -144,7 +144,7 @@ func (r *Row) trueRadius(plan *rule.Plan) (lower, upper float64) {
 }
 
 // decided reports whether an image is certified at a radius, or shown to fall short of it.
-func (r *Row) decided(plan *rule.Plan, at float64) bool {
+func (r *Row) decided(plan *stopping.Plan, at float64) bool {
 	if r.Certified() && r.Radius >= at || r.N == 0 {
 		return true
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Canonical writes the canonical form of a ledger to another file: the part of an interrupted run that stays.
@@ -39,14 +39,14 @@ func Canonical(ctx context.Context, out, path string) (complete bool, err error)
 // canonical writes the ledger, and the scores beside it if there are some.
 func canonical(out string, a *audit, w *scorefile.Writer) (complete bool, err error) {
 	digest := ""
-	err = ledger.Create(out, a.header, func(e *ledger.Encoder) error {
+	err = ledgerio.Create(out, a.header, func(e *ledgerio.Encoder) error {
 		r, err := a.walk(func(l scoredLook) {
 			e.Look(l.Look)
 			if l.scores != nil {
 				w.Append(l.scores)
 			}
 		})
-		if err == nil && r.Kind == ledger.ClaimsLine {
+		if err == nil && r.Kind == ledgerio.ClaimsLine {
 			_, err = a.finish(r, nil)
 		}
 		var unfinished *UnfinishedError

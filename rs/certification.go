@@ -9,9 +9,9 @@ import (
 
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // certification drives images through the model. One goroutine, the one that calls certify, owns all
@@ -244,7 +244,7 @@ func (c *certification) newJob(at int) *job {
 }
 
 // decided takes an image that is done into the run.
-func (c *certification) decided(t *rule.Trial) {
+func (c *certification) decided(t *stopping.Trial) {
 	c.done++
 	if !byBlocks(c.run.Header) {
 		c.run.Rows = append(c.run.Rows, rowOf(t))

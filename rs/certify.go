@@ -9,9 +9,10 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Certify certifies the images of data under a model.
@@ -66,7 +67,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 // the files, which are opened once and handed down.
 type session struct {
 	opt    Options
-	plan   *rule.Plan
+	plan   *stopping.Plan
 	header ledger.Header
 	blocks *blocks
 	crew   crew
@@ -170,8 +171,8 @@ func fit(info classifier.Info, images *imageset.Index) error {
 			images.Shape)
 	case info.Classes < 2:
 		return fmt.Errorf("model %s has %d classes, want at least 2", info.Name, info.Classes)
-	case info.Classes > ledger.MaxClasses:
-		return fmt.Errorf("model %s has %d classes, want at most %d", info.Name, info.Classes, ledger.MaxClasses)
+	case info.Classes > ledgerio.MaxClasses:
+		return fmt.Errorf("model %s has %d classes, want at most %d", info.Name, info.Classes, ledgerio.MaxClasses)
 	}
 	seen := make(map[int]bool, images.Len())
 	for i, id := range images.IDs {
@@ -197,7 +198,7 @@ func onGrid(images *imageset.Index, law noise.Law) error {
 	return nil
 }
 
-func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data) ledger.Header {
+func newHeader(opt Options, p *stopping.Plan, info classifier.Info, data ledger.Data) ledger.Header {
 	h := ledger.Header{
 		Program:    program(),
 		Model:      info,

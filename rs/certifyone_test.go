@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -218,7 +219,7 @@ func TestShards(t *testing.T) {
 				if run.Header.Seed != whole.Header.Seed || run.Header.SeedChosen || run.Header.Data != whole.Header.Data {
 					t.Errorf("%s: header of the shard %+v", opt.Rule, run.Header)
 				}
-				l, err := ledger.Read(opt.Ledger)
+				l, err := ledgerio.Read(opt.Ledger)
 				if err != nil || l.Claims == nil {
 					t.Fatal(l, err)
 				}
@@ -248,7 +249,7 @@ func TestShards(t *testing.T) {
 			}
 			opt.Shard, opt.Ledger = rs.Shard{}, t.TempDir()+"/whole"
 			certify(t, inner, data, opt)
-			l, err := ledger.Read(opt.Ledger)
+			l, err := ledgerio.Read(opt.Ledger)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,3 +77,20 @@ func ExamplePredict() {
 	fmt.Println(p.Class, p.PValue < 0.001, err)
 	// Output: 1 true <nil>
 }
+
+// A ledger is gone through image by image, with the counts of all looks.
+func ExampleReadLedger() {
+	l, err := rs.ReadLedger("testdata/v1-staged.ledger")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	images := 0
+	for looks := range l.Images() {
+		if len(looks) > 0 {
+			images++
+		}
+	}
+	fmt.Println(images, "images of", l.Header.Data.Images)
+	// Output: 12 images of 12
+}

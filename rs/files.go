@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -21,7 +22,7 @@ type files struct {
 	witness *purity.Witness
 	closed  *Run // the run of a ledger that has its claims; nil: none
 
-	writer   *ledger.Writer                         // nil: no ledger, or one that is replaced whole
+	writer   *ledgerio.Writer                       // nil: no ledger, or one that is replaced whole
 	scores   *scorefile.Writer                      // nil: none are kept
 	restored map[scorefile.Address]scorefile.Record // of the provisional looks of an earlier run
 	times    []beside.Time
@@ -36,7 +37,7 @@ func (f *files) open(header ledger.Header, scores bool) (l *ledger.Ledger, err e
 	if f.path == "" {
 		return nil, nil
 	}
-	if f.writer, l, err = ledger.Open(f.path, header); err != nil {
+	if f.writer, l, err = ledgerio.Open(f.path, header); err != nil {
 		return nil, err
 	}
 	if err := f.begin(len(l.Looks)+len(l.Provisional) > 0); err != nil {

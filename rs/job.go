@@ -9,13 +9,13 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // job is an image on its way through the model: a trial, and the blocks that are done or on their way for it.
 type job struct {
-	*rule.Trial
+	*stopping.Trial
 	at      int // place in the data
 	reading sync.Mutex
 	grid    []int16      // nil: not read yet

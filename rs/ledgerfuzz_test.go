@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/edit"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -68,7 +69,7 @@ func FuzzLedgerReaders(f *testing.F) {
 			}
 			os.Remove(out)
 			if _, failed := rs.Merge(t.Context(), out, []string{in, in}, true); failed == nil {
-				if _, failed = ledger.Read(out); failed != nil {
+				if _, failed = ledgerio.Read(out); failed != nil {
 					t.Errorf("merged into what cannot be read: %v", failed)
 				}
 			} else if err == nil {

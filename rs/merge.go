@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Merged is what Merge did.
@@ -96,7 +97,7 @@ type merger struct {
 	partial bool
 	header  ledger.Header // of the whole run
 	cells   int           // that scores are counted in; 0: there are none
-	plan    *rule.Plan
+	plan    *stopping.Plan
 	sources []*source
 	strides []stride
 	images  map[int]int // positions in the data
@@ -140,7 +141,7 @@ func (m *merger) open(file string) error {
 	whole.Shard = nil
 	if len(m.sources) == 1 {
 		m.header = whole
-		if m.plan, err = rule.Of(whole); err != nil {
+		if m.plan, err = stopping.Of(whole); err != nil {
 			return fmt.Errorf("ledger %s: %w", file, err)
 		}
 	} else if err := m.header.SameRun(m.sources[0].file, whole); err != nil {
@@ -163,14 +164,14 @@ func (m *merger) open(file string) error {
 // create writes the merged ledger, and the scores beside it.
 func (m *merger) create(out string) error {
 	if m.header.Scores == "" {
-		return ledger.Create(out, m.header, func(e *ledger.Encoder) error { return m.write(e, nil) })
+		return ledgerio.Create(out, m.header, func(e *ledgerio.Encoder) error { return m.write(e, nil) })
 	}
 	var err error
 	if m.cells, err = m.header.ScoreCells(); err != nil {
 		return err
 	}
 	return scorefile.Create(out, m.header, func(w *scorefile.Writer) error {
-		return ledger.Create(out, m.header, func(e *ledger.Encoder) error { return m.write(e, w) })
+		return ledgerio.Create(out, m.header, func(e *ledgerio.Encoder) error { return m.write(e, w) })
 	})
 }
 
@@ -215,7 +216,7 @@ func (m *merger) missing() error {
 }
 
 // write merges image by image.
-func (m *merger) write(e *ledger.Encoder, w *scorefile.Writer) error {
+func (m *merger) write(e *ledgerio.Encoder, w *scorefile.Writer) error {
 	m.result.Ledgers, m.result.Of = len(m.sources), m.header.Data.Images
 	var provisional []*scorefile.Record
 	put := func(l scoredLook) {
@@ -296,7 +297,7 @@ func (m *merger) following() int {
 
 // image joins what the sources have of the image at a position: looks that are whole, and the beginning of a
 // further one. The trial is nil where no source has the image.
-func (m *merger) image(p int) (t *rule.Trial, looks []scoredLook, rest *scoredLook, err error) {
+func (m *merger) image(p int) (t *stopping.Trial, looks []scoredLook, rest *scoredLook, err error) {
 	var parts []part
 	var ended, asked []*source
 	for _, s := range m.strides {
@@ -346,7 +347,7 @@ func (m *merger) image(p int) (t *rule.Trial, looks []scoredLook, rest *scoredLo
 }
 
 // incomplete is the error of an image that is not decided.
-func (m *merger) incomplete(p int, t *rule.Trial, rest *scoredLook, ended []*source) error {
+func (m *merger) incomplete(p int, t *stopping.Trial, rest *scoredLook, ended []*source) error {
 	what := fmt.Sprintf("image number %d of the data, from 0,", p)
 	if t != nil {
 		from, _ := t.Blocks()
@@ -365,9 +366,9 @@ func (m *merger) incomplete(p int, t *rule.Trial, rest *scoredLook, ended []*sou
 // check reads a source to its end and compares its claims with the counts.
 func (m *merger) check(s *source) error {
 	switch {
-	case s.err != nil || s.record.Kind == ledger.ProvisionalLine:
+	case s.err != nil || s.record.Kind == ledgerio.ProvisionalLine:
 		return nil // not finished
-	case s.record.Kind == ledger.LookLine:
+	case s.record.Kind == ledgerio.LookLine:
 		return fmt.Errorf("ledger %s: line %d: more images than the %d that its header announces", s.file,
 			s.record.Line, s.share())
 	}

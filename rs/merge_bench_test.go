@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -29,7 +30,7 @@ func syntheticShards(b testing.TB, shards, images int) []string {
 	for s := range files {
 		h.Shard = &ledger.Shard{By: ledger.ShardImages, Index: s, Count: shards}
 		files[s] = filepath.Join(dir, fmt.Sprint(s))
-		err := ledger.Create(files[s], h, func(e *ledger.Encoder) error {
+		err := ledgerio.Create(files[s], h, func(e *ledgerio.Encoder) error {
 			run := Run{Header: h}
 			for image := s; image < images; image += shards {
 				p := 1 - .5*math.Pow(rng.Float64(), 3)

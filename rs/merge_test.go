@@ -16,6 +16,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
@@ -152,7 +153,7 @@ func TestMergePartial(t *testing.T) {
 				if merged.Complete || by == ledger.ShardImages && merged.Images < 7 {
 					t.Errorf("%s by %s: %+v", name, by, merged)
 				}
-				l, err := ledger.Read(out)
+				l, err := ledgerio.Read(out)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -286,7 +287,7 @@ func TestMergeRefuses(t *testing.T) {
 // alteredBound raises the first lower bound of a closed ledger in its last digit.
 func alteredBound(t testing.TB, file string) string {
 	t.Helper()
-	l, err := ledger.Read(file)
+	l, err := ledgerio.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}

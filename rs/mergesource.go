@@ -6,31 +6,32 @@ import (
 	"io"
 	"slices"
 
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // source is a ledger that is merged, read image by image.
 type source struct {
 	file   string
-	scan   *ledger.Scanner
+	scan   *ledgerio.Scanner
 	header ledger.Header
-	images int           // that were given out
-	record ledger.Record // the one behind them
-	err    error         // in its place: io.EOF, or what is wrong with the file
+	images int             // that were given out
+	record ledgerio.Record // the one behind them
+	err    error           // in its place: io.EOF, or what is wrong with the file
 	looks  []scoredLook
 	scores *scorefile.Reader
 	rows   []int // of the merged run that it has a part in
 }
 
 func newSource(file string) (*source, error) {
-	scan, err := ledger.Scan(file)
+	scan, err := ledgerio.Scan(file)
 	if err != nil {
 		return nil, err
 	}
 	s := &source{file: file, scan: scan, header: scan.Header()}
-	if _, err := rule.Of(s.header); err != nil {
+	if _, err := stopping.Of(s.header); err != nil {
 		scan.Close()
 		return nil, fmt.Errorf("ledger %s: %w", file, err)
 	}
@@ -59,7 +60,7 @@ func (s *source) next() ([]scoredLook, error) {
 	if s.images == s.share() {
 		return nil, nil
 	}
-	for s.err == nil && s.record.Kind == ledger.LookLine &&
+	for s.err == nil && s.record.Kind == ledgerio.LookLine &&
 		(len(s.looks) == 0 || s.record.Look.Image == s.looks[0].Image) {
 		scores, err := s.scores.Of(s.record.Look)
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *source) next() ([]scoredLook, error) {
 
 // ended reports whether there is no further image.
 func (s *source) ended() bool {
-	return s.err != nil || s.record.Kind != ledger.LookLine || s.images == s.share()
+	return s.err != nil || s.record.Kind != ledgerio.LookLine || s.images == s.share()
 }
 
 func (s *source) shardText() string {
@@ -97,7 +98,7 @@ type part struct {
 
 // join gives parts of one image to its trial, look by look: a look may come in parts that meet, as shards by blocks
 // have them. It returns the looks of the trial, and the beginning of the one after which a part is missing.
-func (m *merger) join(t *rule.Trial, parts []part) (looks []scoredLook, rest *scoredLook, err error) {
+func (m *merger) join(t *stopping.Trial, parts []part) (looks []scoredLook, rest *scoredLook, err error) {
 	slices.SortStableFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To))
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
@@ -62,15 +63,15 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	opt.Alpha = cmp.Or(opt.Alpha, rule.DefaultAlpha)
 	opt.Block = cmp.Or(opt.Block, rule.DefaultBlock)
 	if opt.Samples == 0 {
-		opt.Samples = rule.RoundUp(1000, opt.Block)
+		opt.Samples = stopping.RoundUp(1000, opt.Block)
 	}
-	if err := rule.CheckSigma(opt.Sigma); err != nil {
+	if err := stopping.CheckSigma(opt.Sigma); err != nil {
 		return none, err
 	}
-	if err := rule.CheckAlpha(opt.Alpha); err != nil {
+	if err := stopping.CheckAlpha(opt.Alpha); err != nil {
 		return none, err
 	}
-	if err := rule.CheckSamples("Samples", opt.Samples, opt.Block); err != nil {
+	if err := stopping.CheckSamples("Samples", opt.Samples, opt.Block); err != nil {
 		return none, err
 	}
 	if opt.Image < 0 {

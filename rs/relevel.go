@@ -3,8 +3,9 @@ package rs
 import (
 	"fmt"
 
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // OpenAt reads the run that a ledger records, with the claims that its counts prove at the level alpha per image. This
@@ -24,12 +25,12 @@ func OpenAt(path string, alpha float64) (*Run, error) {
 	if h.Shard != nil && h.Shard.By == ledger.ShardBlocks {
 		return nil, fmt.Errorf("rs: ledger %s is a shard by blocks: merge the shards first", path)
 	}
-	scan, err := ledger.Scan(path)
+	scan, err := ledgerio.Scan(path)
 	if err != nil {
 		return nil, err
 	}
 	defer scan.Close()
-	plan, err := rule.Of(*h)
+	plan, err := stopping.Of(*h)
 	if err != nil {
 		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
 	}

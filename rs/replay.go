@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
@@ -69,7 +70,7 @@ func (f Flip) String() string {
 // images that the ledger or the data lacks; errors of the model.
 func Replay(ctx context.Context, path string, model classifier.Classifier, data Source, o ReplayOptions) (*Replayed,
 	error) {
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -22,7 +23,7 @@ func TestReplay(t *testing.T) {
 	for name, opt := range mergeOptions {
 		opt.Ledger = filepath.Join(t.TempDir(), name)
 		run := certify(t, m, data, opt)
-		l, err := ledger.Read(opt.Ledger)
+		l, err := ledgerio.Read(opt.Ledger)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func TestReplayFindsFlips(t *testing.T) {
 	opt := mergeOptions["staged"]
 	opt.Ledger = filepath.Join(t.TempDir(), "l")
 	certify(t, m, data, opt)
-	l, err := ledger.Read(opt.Ledger)
+	l, err := ledgerio.Read(opt.Ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

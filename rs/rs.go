@@ -23,6 +23,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
@@ -101,17 +102,17 @@ type Options struct {
 	Progress progress.Reporter // may be nil
 }
 
-func optionErrorf(format string, args ...any) error { return rule.OptionErrorf(format, args...) }
+func optionErrorf(format string, args ...any) error { return stopping.OptionErrorf(format, args...) }
 
 // Plan makes the rule concrete, with defaults filled in: what it can certify, and what an image takes.
 //
 // Errors: settings out of range, as *rule.OptionError.
-func (o Options) Plan() (*rule.Plan, error) {
+func (o Options) Plan() (*stopping.Plan, error) {
 	if o.Shards != 0 {
 		return nil, optionErrorf("Shards is %d, but follows from Shard: leave it unset", o.Shards)
 	}
 	o.Shards = o.spreads()
-	return rule.New(o.Settings)
+	return stopping.New(o.Settings)
 }
 
 // withDefaults fills in the defaults of what is no part of the rule, and refuses what is out of range.

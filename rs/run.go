@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Run is the outcome of a certification, of all images or, where it was interrupted, of the first of them.
@@ -18,6 +19,10 @@ type Run struct {
 	Digest string `json:"-"` // of the closed ledger that has it; "": none
 }
 
+// ReadLedger reads the file of a run as it stands, with the counts of every look. An unfinished or torn ledger is no
+// error; a foreign, damaged or newer one is: a *ledger.FormatError or *ledger.VersionError.
+func ReadLedger(path string) (*ledger.Ledger, error) { return ledgerio.Read(path) }
+
 // Open reads the run that a ledger records. The rows of a closed ledger are its claims, whose digest is checked. Those
 // of an unfinished ledger are derived from its counts, as far as images are decided. It keeps no counts.
 func Open(path string) (*Run, error) {
@@ -26,16 +31,16 @@ func Open(path string) (*Run, error) {
 		return run, err
 	}
 	run.Rows = nil
-	p, err := rule.Of(run.Header)
+	p, err := stopping.Of(run.Header)
 	if err != nil {
 		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
 	}
-	scan, err := ledger.Scan(path)
+	scan, err := ledgerio.Scan(path)
 	if err != nil {
 		return nil, err
 	}
 	defer scan.Close()
-	var last *rule.Trial
+	var last *stopping.Trial
 	for looks, err := range scan.Images() {
 		if err != nil {
 			return nil, err
@@ -52,7 +57,7 @@ func Open(path string) (*Run, error) {
 
 // openClosed reads a ledger once. The rows of one that is not closed have no outcome, and it has no digest.
 func openClosed(path string) (*Run, error) {
-	scan, err := ledger.Scan(path)
+	scan, err := ledgerio.Scan(path)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +83,7 @@ func openClosed(path string) (*Run, error) {
 			return nil, err
 		}
 		switch c := r.Claim; r.Kind {
-		case ledger.ClaimLine:
+		case ledgerio.ClaimLine:
 			lower, err1 := strconv.ParseFloat(c.Lower, 64)
 			radius, err2 := strconv.ParseFloat(c.Radius, 64)
 			if err1 != nil || err2 != nil || lower > 1 {
@@ -88,7 +93,7 @@ func openClosed(path string) (*Run, error) {
 			o := &run.Rows[i].Outcome
 			o.Class, o.K, o.N, o.Lower, o.Radius = c.Class, c.K, c.N, lower, radius
 			i++
-		case ledger.DigestLine:
+		case ledgerio.DigestLine:
 			run.Digest = r.Digest
 		}
 	}
@@ -105,7 +110,7 @@ func (r *Run) Images() int { return shareOf(r.Header.Shard, r.Header.Data.Images
 // RadiusCap is the largest radius that the rule can certify: that of an image whose samples all hit. It is 0 for a
 // header whose rule this program does not know.
 func (r *Run) RadiusCap() float64 {
-	p, err := rule.Of(r.Header)
+	p, err := stopping.Of(r.Header)
 	if err != nil {
 		return 0
 	}
@@ -115,7 +120,7 @@ func (r *Run) RadiusCap() float64 {
 // Radii are those that certified accuracy is stated at in a closed ledger: the tested radii of the rule Betting, else
 // the multiples of 0.25 up to RadiusCap. It is empty where RadiusCap is 0.
 func (r *Run) Radii() []float64 {
-	p, err := rule.Of(r.Header)
+	p, err := stopping.Of(r.Header)
 	if err != nil {
 		return nil
 	}
@@ -138,8 +143,8 @@ func (r *Run) String() string {
 }
 
 // replay gives the looks of a ledger to trials, one per image, in the order of the file. All but the last are done.
-func replay(p *rule.Plan, l *ledger.Ledger) (trials []*rule.Trial, err error) {
-	var last *rule.Trial
+func replay(p *stopping.Plan, l *ledger.Ledger) (trials []*stopping.Trial, err error) {
+	var last *stopping.Trial
 	for looks := range l.Images() {
 		if last, err = nextTrial(p, last, looks); err != nil {
 			return nil, err
@@ -150,7 +155,7 @@ func replay(p *rule.Plan, l *ledger.Ledger) (trials []*rule.Trial, err error) {
 }
 
 // nextTrial is that of an image with these looks, behind the last one, which is nil at the beginning.
-func nextTrial(p *rule.Plan, last *rule.Trial, looks []ledger.Look) (*rule.Trial, error) {
+func nextTrial(p *stopping.Plan, last *stopping.Trial, looks []ledger.Look) (*stopping.Trial, error) {
 	if last != nil && !last.Done() {
 		return nil, fmt.Errorf("image %d is not decided, but image %d follows", last.Image, looks[0].Image)
 	}
@@ -164,7 +169,7 @@ func nextTrial(p *rule.Plan, last *rule.Trial, looks []ledger.Look) (*rule.Trial
 }
 
 // rowOf is the row of a trial that is done.
-func rowOf(t *rule.Trial) Row {
+func rowOf(t *stopping.Trial) Row {
 	return Row{Image: t.Image, Label: t.Label, Outcome: t.Outcome}
 }
 
@@ -175,7 +180,7 @@ func (r *Run) claims() ledger.Claims {
 	c := ledger.Claims{Images: make([]ledger.Claim, len(r.Rows))}
 	sum := new(big.Rat)
 	for i, row := range r.Rows {
-		c.Images[i] = row.Claim(row.Image)
+		c.Images[i] = stopping.Claim(row.Outcome, row.Image)
 		if row.Label >= 0 {
 			c.Labelled++
 		}
@@ -195,7 +200,7 @@ func (r *Run) claims() ledger.Claims {
 	}
 	c.ACR = cut[:len(cut)-decimals] + "." + cut[len(cut)-decimals:]
 	for _, a := range r.CertifiedAccuracy(r.Radii()...) {
-		c.Certified = append(c.Certified, ledger.Certified{Radius: rule.RadiusText(a.Radius), Count: a.Count})
+		c.Certified = append(c.Certified, ledger.Certified{Radius: stopping.RadiusText(a.Radius), Count: a.Count})
 	}
 	return c
 }

@@ -6,9 +6,10 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // CheckScores refuses scores that could not be kept or would prove nothing, as *rule.OptionError. Certify calls it.
@@ -142,7 +143,7 @@ func (t *scoreTally) sum() *scorefile.Record {
 
 // finishScores closes the scores of a closed ledger, which an interruption may have left open.
 func finishScores(path string) error {
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func finishScores(path string) error {
 }
 
 // ofClass refuses scores of another class than the trial of their image chose, which has not yet taken their look.
-func ofClass(scores *scorefile.Record, t *rule.Trial) error {
+func ofClass(scores *scorefile.Record, t *stopping.Trial) error {
 	if scores != nil && int(scores.Class) != t.Class {
 		return fmt.Errorf("the scores of image %d, blocks %d to %d, are of class %d, but the selection chose class %d",
 			scores.Image, scores.From, scores.To, scores.Class, t.Class)

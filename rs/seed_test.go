@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -43,7 +45,7 @@ func committedLedgers(t *testing.T) (paths []string) {
 func TestDerivedSeedOfOldLedgers(t *testing.T) {
 	derived := 0
 	for _, path := range committedLedgers(t) {
-		s, err := ledger.Scan(path)
+		s, err := ledgerio.Scan(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +182,7 @@ func TestLargerRunsAndTheirSamples(t *testing.T) {
 	looks := func(o rs.Options) []ledger.Look {
 		o.Sigma, o.Ledger = .25, filepath.Join(t.TempDir(), "l")
 		certify(t, inner, data, o)
-		l, err := ledger.Read(o.Ledger)
+		l, err := ledgerio.Read(o.Ledger)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +197,7 @@ func TestLargerRunsAndTheirSamples(t *testing.T) {
 			t.Errorf("derived seed, %s: %v, the same", name, other)
 		}
 	}
-	chosen, derived := rs.SeedNote(ledger.Header{SeedChosen: true}), rs.SeedNote(ledger.Header{Alpha: .001})
+	chosen, derived := report.SeedNote(ledger.Header{SeedChosen: true}), report.SeedNote(ledger.Header{Alpha: .001})
 	for text, want := range map[string][]string{
 		chosen:  {"not show that it is the first", "larger n uses the noise samples of this one again", "must not be certified by another"},
 		derived: {"rules out that seeds were tried", "does not rule out that settings were", "fixed before the run", "at most k times"},
@@ -216,7 +218,7 @@ func TestPairedNetworksMeetTheSameNoise(t *testing.T) {
 		for i, weights := range []string{"one", "two"} {
 			o := rs.Options{Paired: paired, Settings: rs.Settings{Sigma: .25, MaxSamples: 200}, Ledger: filepath.Join(t.TempDir(), "l")}
 			certify(t, renamed{inner, weights}, data, o)
-			l, err := ledger.Read(o.Ledger)
+			l, err := ledgerio.Read(o.Ledger)
 			if err != nil {
 				t.Fatal(err)
 			}

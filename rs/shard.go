@@ -2,8 +2,8 @@ package rs
 
 import (
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Shard is a part of a run, done in a ledger of its own. The ledgers of all parts merge into the bytes of the whole
@@ -42,7 +42,7 @@ func shareOf(s *ledger.Shard, images int) int {
 }
 
 // shardOf gives the images and the plan of a shard.
-func shardOf(s *ledger.Shard, images *imageset.Index, plan *rule.Plan) (*imageset.Index, *rule.Plan, error) {
+func shardOf(s *ledger.Shard, images *imageset.Index, plan *stopping.Plan) (*imageset.Index, *stopping.Plan, error) {
 	if s == nil {
 		return images, plan, nil
 	}

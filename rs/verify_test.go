@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -32,7 +33,7 @@ func TestVerify(t *testing.T) {
 	}
 	for _, file := range files {
 		v, err := rs.Verify(t.Context(), file)
-		l, err2 := ledger.Read(file)
+		l, err2 := ledgerio.Read(file)
 		if err2 != nil {
 			t.Fatal(err2)
 		}
@@ -77,7 +78,7 @@ func TestVerifyFindsAlterations(t *testing.T) {
 	} {
 		path := file
 		if c.name == "seed" {
-			l, err := ledger.Read(file)
+			l, err := ledgerio.Read(file)
 			if err != nil {
 				t.Fatal(err)
 			}

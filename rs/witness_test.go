@@ -11,9 +11,9 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // drifting is a linear model whose threshold moves once, from one call on: a function of one image before, and another one after.
@@ -87,7 +87,7 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 			if err != nil || !found.Contradicted() {
 				t.Errorf("%s, between runs %v: beside the ledger %+v, %v", rule, between, found, err)
 			}
-			if l, err := ledger.Read(path); err != nil || l.Claims != nil && !(between && rule == rs.Anytime) {
+			if l, err := ledgerio.Read(path); err != nil || l.Claims != nil && !(between && rule == rs.Anytime) {
 				t.Errorf("%s, between runs %v: the ledger is closed: %v", rule, between, err)
 			}
 			m.after = 1 << 60

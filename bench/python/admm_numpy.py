@@ -1,5 +1,5 @@
 """ADMM on the mixed-integer program of certified calibration in NumPy, as the paper writes it down (Emde et al.
-2025, appendix F): the same algorithm, defaults and projection as calib/mip, all samples at once, in float64."""
+2025, appendix F): the same algorithm, defaults and projection as internal/calib/mip, all samples at once, in float64."""
 
 import math
 

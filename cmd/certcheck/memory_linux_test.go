@@ -10,12 +10,13 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	asking "github.com/certspec/certspec/internal/rs/query"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 type oneImage struct{ *imageset.Images }
@@ -71,11 +72,11 @@ func writeLarge(t *testing.T, path string, images, classes int) {
 	}
 	h := small.Header
 	h.Data.Images, h.Model.Classes = images, classes
-	plan, err := rule.Of(h)
+	plan, err := stopping.Of(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, _, err := ledger.Open(path, h)
+	w, _, err := ledgerio.Open(path, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func writeLarge(t *testing.T, path string, images, classes int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, out.Claim(i))
+		all = append(all, stopping.Claim(out, i))
 		for _, l := range looks {
 			w.Append(l)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
-	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 )
 
 // A model that is no function of one image is refused by name before anything is recorded, whatever the number of images, the block and
@@ -93,7 +93,7 @@ func TestRefusesAModelThatChanges(t *testing.T) {
 	cmd, stdout, stderr := program(t, args...)
 	cmd.Run()
 	found, err := beside.ReadChecks(path)
-	l, open := ledger.Read(path)
+	l, open := ledgerio.Read(path)
 	if cmd.ProcessState.ExitCode() != cli.ExitFailed || stdout.Len() > 0 || !strings.Contains(stderr.String(), "at the end of the run") ||
 		err != nil || !found.Contradicted() || open != nil || l.Claims != nil {
 		t.Errorf("exit code %d, checks %+v %v, ledger %v: %s%s", cmd.ProcessState.ExitCode(), found, err, open, stdout, stderr)

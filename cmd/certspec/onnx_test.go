@@ -12,9 +12,9 @@ import (
 
 	preflightcmd "github.com/certspec/certspec/cmd/certspec/preflight"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/rs/ledger"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -43,7 +43,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 		if _, err := outputOf(t, "certify", args...); err != nil {
 			return "", err
 		}
-		l, err := ledger.Read(filepath.Join(dir, name))
+		l, err := ledgerio.Read(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

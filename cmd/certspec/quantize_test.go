@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/testkit/engines"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // The ledger of a quantised network names it, and is none of the network in float32.
@@ -46,7 +46,7 @@ func TestQuantize(t *testing.T) {
 	if _, err := outputOf(t, "certify", "--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--out", path); err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

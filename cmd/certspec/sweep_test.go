@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 )
 
 // The model answers by the mean of an image, which brightness raises.
@@ -47,7 +47,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	for of, drawn := range map[string]bool{folder: false, "../../notebooks/results/cifar10-resnet20-s025-C": true} {
-		if text, _ := output(t, "ledger", "metrics", of); strings.Contains(text, corrupt.DrawnFrost) != drawn {
+		if text, _ := output(t, "ledger", "metrics", of); strings.Contains(text, shared.DrawnFrost) != drawn {
 			t.Errorf("drawn frost is said or not:\n%s", text)
 		}
 	}

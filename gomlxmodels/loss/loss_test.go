@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -19,15 +20,6 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("XLA_FLAGS", strings.TrimSpace(os.Getenv("XLA_FLAGS")+" --xla_backend_optimization_level=0"))
 	os.Exit(m.Run())
-}
-
-// onBackends runs a test on the Go backend and on XLA.
-func onBackends(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
-	for _, engine := range []string{"go", "xla"} {
-		t.Run(engine, func(t *testing.T) {
-			test(t, engines.Backend(t, engine))
-		})
-	}
 }
 
 // a case is a loss of logits of some leading axes, its terms one after the other in the output.
@@ -50,10 +42,14 @@ var cases = []lossCase{
 		return []Term{{"", Calibration(z, y, Const(z.Graph(), []int32{1, 0, 3}), ConvertDType(a, z.DType()))}}
 	}},
 	{"entropy", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", Entropy(z)}} }},
-	{"log-confidence", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(LogConfidence(z))}} }},
-	{"uniform", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(Uniform(z))}} }},
-	{"upper bound", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", Share(UpperBound(Span(z)), Smallest(Span(z), 2))}} }},
-	{"widest", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllMean(UpperBound(Widest(Reshape(z, 3, 2, 2))))}} }},
+	{"log-confidence", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(outlierloss.LogConfidence(z))}} }},
+	{"uniform", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(outlierloss.Uniform(z))}} }},
+	{"upper bound", []int{3, 4}, func(z, _ *Node) []Term {
+		return []Term{{"", outlierloss.Share(outlierloss.UpperBound(outlierloss.Span(z)), outlierloss.Smallest(outlierloss.Span(z), 2))}}
+	}},
+	{"widest", []int{3, 4}, func(z, _ *Node) []Term {
+		return []Term{{"", ReduceAllMean(outlierloss.UpperBound(outlierloss.Widest(Reshape(z, 3, 2, 2))))}}
+	}},
 	// The first half of the noise samples are clean, the second attacked or mixed. With these draws k is 1, 2 and 3 of 3.
 	{"cat-rs", []int{6, 3, 4}, func(z, y *Node) []Term {
 		soft := Const(z.Graph(), [][]float64{{.7, .1, .2, 0}, {0, 0, 1, 0}, {.25, .25, .25, .25}})
@@ -169,7 +165,7 @@ func sum(v []float64) (total float64) {
 // far apart loss and gradient stay finite in float32.
 func TestGradients(t *testing.T) {
 	const h = 1e-5
-	onBackends(t, func(t *testing.T, b *backend.Backend) {
+	engines.OnBackends(t, func(t *testing.T, b *backend.Backend) {
 		double, single := together[float64](t, b, cases), together[float32](t, b, cases)
 		var z [][]float64
 		longest := 0
@@ -243,7 +239,7 @@ func logOf(p ...float64) (z []float64) {
 
 // The numbers of the literature's formulas, worked out by hand for two classes and label 0.
 func TestKnownValues(t *testing.T) {
-	onBackends(t, func(t *testing.T, b *backend.Backend) {
+	engines.OnBackends(t, func(t *testing.T, b *backend.Backend) {
 		for _, c := range []struct {
 			lossCase
 			z    []float64
@@ -325,7 +321,7 @@ func TestNormalQuantile(t *testing.T) {
 			q = append(q, 1-tail)
 		}
 	}
-	onBackends(t, func(t *testing.T, b *backend.Backend) {
+	engines.OnBackends(t, func(t *testing.T, b *backend.Backend) {
 		out, err := CallOnce(b.Backend, normalQuantile, append(q, 0, 1))
 		if err != nil {
 			t.Fatal(err)

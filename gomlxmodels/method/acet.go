@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
 // ACET is outlier exposure on out-images that were disturbed within ε to be far from uniform (Hein, Andriushchenko and
@@ -22,7 +23,7 @@ func (acet) Name() string { return "acet" }
 
 func (m acet) Needs() Needs {
 	n := m.ballOptions.needs(m.outlierOptions.needs())
-	n.Sets[0].Attack = &attack.Ascent{Steps: m.Steps, Loss: loss.Uniform}
+	n.Sets[0].Attack = &attack.Ascent{Steps: m.Steps, Loss: outlierloss.Uniform}
 	n.Sets[0].Epsilon = epsilonRamp
 	return n
 }
@@ -38,5 +39,5 @@ func (m acet) Check() error {
 }
 
 func (m acet) Loss(b *Batch) []loss.Term {
-	return m.terms(b, "uniform", func(out *More) *graph.Node { return loss.Uniform(out.Logits) })
+	return m.terms(b, "uniform", func(out *More) *graph.Node { return outlierloss.Uniform(out.Logits) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 	"github.com/certspec/certspec/internal/ood/mixture/fit"
 	"github.com/certspec/certspec/ood/mixture"
 	"github.com/certspec/certspec/pixel"
@@ -61,7 +62,7 @@ func (m ccu) Loss(b *Batch) []loss.Term {
 		top := StopGradient(ReduceAndKeep(d, ReduceMax, -1))
 		return ReduceAllMean(AddScalar(Add(top, Log(ReduceAndKeep(Exp(Sub(d, top)), ReduceSum, -1))), -math.Ln2))
 	}
-	return append(m.terms(b, "uniform", func(out *More) *Node { return loss.Uniform(out.Logits) }),
+	return append(m.terms(b, "uniform", func(out *More) *Node { return outlierloss.Uniform(out.Logits) }),
 		loss.Term{Name: "density", Value: MulScalar(Add(density(b.Rows), density(out.Images)), -m.Density)})
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
 // CEDA lowers the log-confidence of out-images (Hein, Andriushchenko and Bitterwolf 2019, arXiv 1812.05720); see
@@ -15,5 +16,5 @@ func (m ceda) Needs() Needs { return m.outlierOptions.needs() }
 func (m ceda) Check() error { return m.outlierOptions.check() }
 
 func (m ceda) Loss(b *Batch) []loss.Term {
-	return m.terms(b, "confidence", func(out *More) *graph.Node { return loss.LogConfidence(out.Logits) })
+	return m.terms(b, "confidence", func(out *More) *graph.Node { return outlierloss.LogConfidence(out.Logits) })
 }

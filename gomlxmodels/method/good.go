@@ -7,6 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
 // GOOD makes the confidence in whole balls around out-images provably low (Bitterwolf, Meinke and Hein 2020, arXiv
@@ -50,19 +51,19 @@ func (m good) Loss(b *Batch) []loss.Term {
 	terms := []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
 	order := Iota(kappa.Graph(), shapes.Make(kappa.DType(), images), 0)
 	if certified > 0 {
-		v := loss.Widest(b.Differences(out.Images, b.Number(epsilonRamp), m.Clip))
-		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, loss.Share(loss.UpperBound(v),
-			loss.Smallest(v, certified)))})
+		v := outlierloss.Widest(b.Differences(out.Images, b.Number(epsilonRamp), m.Clip))
+		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, outlierloss.Share(outlierloss.UpperBound(v),
+			outlierloss.Smallest(v, certified)))})
 		order = v
 	}
 	if certified < images {
 		logits := out.Logits
 		if logits == nil {
-			logits = b.Forward(loss.Others(out.Images, order, certified))
+			logits = b.Forward(outlierloss.Others(out.Images, order, certified))
 		} else {
-			logits = loss.Others(logits, order, certified)
+			logits = outlierloss.Others(logits, order, certified)
 		}
-		point := MulScalar(ReduceAllSum(loss.UpperBound(loss.Span(logits))), 1/float64(images))
+		point := MulScalar(ReduceAllSum(outlierloss.UpperBound(outlierloss.Span(logits))), 1/float64(images))
 		terms = append(terms, loss.Term{Name: "point", Value: Mul(kappa, point)})
 	}
 	return terms

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
 // Mixed weighs, for every out-image, outlier exposure under attack against the bound of GOOD, where GOOD splits the
@@ -35,7 +36,7 @@ func (m mixed) Needs() Needs {
 		set.Later = true // images count by their bound alone
 		return n
 	}
-	set.Attack = &attack.Ascent{Steps: m.Steps, Loss: loss.Uniform}
+	set.Attack = &attack.Ascent{Steps: m.Steps, Loss: outlierloss.Uniform}
 	set.Epsilon, set.Clean = epsilonRamp, m.Alpha > 0
 	return n
 }
@@ -54,14 +55,15 @@ func (m mixed) Loss(b *Batch) []loss.Term {
 		terms = append(terms, loss.Term{Name: name, Value: Mul(kappa, MulScalar(ReduceAllMean(values), weight))})
 	}
 	if m.Alpha < 1 {
-		add("uniform", 1-m.Alpha, loss.Uniform(out.Logits))
+		add("uniform", 1-m.Alpha, outlierloss.Uniform(out.Logits))
 	}
 	if m.Alpha > 0 {
 		images := out.Images
 		if out.Clean != nil {
 			images = out.Clean
 		}
-		add("bound", m.Alpha, loss.UpperBound(loss.Widest(b.Differences(images, b.Number(epsilonRamp), m.Clip))))
+		widest := outlierloss.Widest(b.Differences(images, b.Number(epsilonRamp), m.Clip))
+		add("bound", m.Alpha, outlierloss.UpperBound(widest))
 	}
 	return terms
 }

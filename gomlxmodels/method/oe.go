@@ -4,6 +4,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
 // OE is outlier exposure: the predictions of out-images become uniform (Hendrycks, Mazeika and Dietterich 2019, arXiv
@@ -15,5 +16,5 @@ func (m oe) Needs() Needs { return m.outlierOptions.needs() }
 func (m oe) Check() error { return m.outlierOptions.check() }
 
 func (m oe) Loss(b *Batch) []loss.Term {
-	return m.terms(b, "uniform", func(out *More) *graph.Node { return loss.Uniform(out.Logits) })
+	return m.terms(b, "uniform", func(out *More) *graph.Node { return outlierloss.Uniform(out.Logits) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
 // ProoD trains a classifier and, beside it, a discriminator h whose output is provably low around out-images (Meinke,
@@ -49,7 +50,7 @@ func (m prood) Loss(b *Batch) []loss.Term {
 	out := b.More[outSet]
 	_, in := b.Intervals(netparts.DiscriminatorHead, b.Rows, nil, false)
 	_, above := b.Intervals(netparts.DiscriminatorHead, out.Images, b.Number(epsilonRamp), m.Clip)
-	terms := m.terms(b, "uniform", func(out *More) *Node { return loss.Uniform(out.Logits) })
+	terms := m.terms(b, "uniform", func(out *More) *Node { return outlierloss.Uniform(out.Logits) })
 	return append(terms,
 		loss.Term{Name: "in", Value: ReduceAllMean(Softplus(Neg(in)))},
 		loss.Term{Name: "bound", Value: Mul(b.Number(kappaRamp), ReduceAllMean(Softplus(above)))})

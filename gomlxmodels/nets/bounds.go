@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
 // Ball returns the box of images around images [N, H, W, C] that differ by at most ε, a scalar, in every value: z with
@@ -35,7 +37,7 @@ func (a Architecture) Differences(centre, radius *Node, lookup Lookup) *Node {
 	d := a.must()
 	g, values := d.spans(centre, radius, lookup, nil)
 	last := d.layers[len(d.layers)-1]
-	if last.Kind == DenseLayer {
+	if last.Kind == netparts.Dense {
 		var bias *Node
 		if last.Bias {
 			bias = lookup(last.Name + "/bias")

@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -33,7 +33,7 @@ func TestBoundGradients(t *testing.T) {
 						return in[2+slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]
 					}
 					centre, radius := Ball(in[0], in[1], false)
-					return ReduceAllSum(loss.UpperBound(loss.Widest(n.Differences(centre, radius, lookup))))
+					return ReduceAllSum(outlierloss.UpperBound(outlierloss.Widest(n.Differences(centre, radius, lookup))))
 				}
 				exec, err := NewExec(engines.Backend(t, engine).Backend, func(in []*Node) []*Node {
 					l := total(in)

@@ -40,7 +40,7 @@ func (b *Builder) denoiser(images Value, w int) Value {
 
 // unfold makes 2×2 pixels of each: channel (2i + j)·C + c becomes channel c of row i, column j.
 func (b *Builder) unfold(name string, x Value) Value {
-	return b.add(Layer{Kind: UnfoldLayer, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{
+	return b.add(layer{Kind: netparts.Unfold, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{
 		Height: 2 * x.shape.Height, Width: 2 * x.shape.Width, Channels: x.shape.Channels / 4}})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -17,52 +18,8 @@ type Network interface {
 	Layers(b *Builder, images Value, classes int) Value
 }
 
-// Kind of a layer.
-type Kind string
-
-// The kinds.
-const (
-	ImagesLayer Kind = "images" // what goes in; the first layer, and no other
-	// convolution with zero padding of (Size−1)/2; tensors kernel [Size, Size, in, out] and, with
-	// Bias, bias [out]
-	ConvLayer Kind = "conv"
-	// batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
-	NormLayer Kind = "norm"
-	ReLULayer Kind = "relu" // max(x, 0)
-	AddLayer  Kind = "add"  // sum of two
-	// maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel, over 2×2
-	// without; its input must not be negative
-	MaxPoolLayer  Kind = "max-pool"
-	MeanPoolLayer Kind = "mean-pool" // mean over all pixels
-	// x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs
-	// pixel by pixel
-	DenseLayer   Kind = "dense"
-	HalveLayer   Kind = "halve"   // mean over 2×2 pixels, stride 2; an odd last row or column is left out
-	MixtureLayer Kind = "mixture" // of images, ln p(x|in) and ln p(x|out); see mixture.go
-	// of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100)); see
-	// posterior.go
-	JoinLayer Kind = "join"
-	// 2×2 pixels of each, a quarter of the channels: channel (2i + j)·C + c goes to row i, column j
-	UnfoldLayer    Kind = "unfold"
-	NormalizeLayer Kind = "normalize" // the input layer of a network with a denoiser, which stands before it
-)
-
-// Layer is one step of a network. Layers stand in the order in which they are computed.
-type Layer struct {
-	Kind   Kind
-	Name   string      // stands before those of its tensors, as in NAME/kernel
-	Inputs []int       // places of the layers that it takes
-	Shape  pixel.Shape // of what it gives; of a dense layer and after it 1×1×outputs
-	Flat   bool        // that is [N, channels], not [N, height, width, channels]
-	Size   int         // of a convolution and a maximum: side of the kernel
-	Stride int         // of a convolution
-	Bias   bool        // of a convolution and a dense layer
-	// Negative is of a dense layer whose weights are −exp(kernel).
-	Negative bool
-
-	// Where XLA on the CPU is kept from computing it more than once; see shared and guarded in graph.go.
-	shared, guarded bool
-}
+// layer is one step of a network.
+type layer = netparts.Layer
 
 // ConvOptions say what a convolution is.
 type ConvOptions struct {
@@ -80,7 +37,7 @@ type ConvOptions struct {
 // turns that into an error.
 type Builder struct {
 	architecture Architecture
-	layers       []Layer
+	layers       []layer
 	tensors      []Tensor
 	scaled       bool // a width was asked for
 }
@@ -98,7 +55,7 @@ func (v Value) Shape() pixel.Shape { return v.shape }
 // definition is a described network.
 type definition struct {
 	architecture Architecture
-	layers       []Layer
+	layers       []layer
 	tensors      []Tensor
 }
 
@@ -117,11 +74,11 @@ func describe(n Network, a Architecture) (d *definition, err error) {
 		}
 	}()
 	b := &Builder{architecture: a}
-	in := b.add(Layer{Kind: ImagesLayer, Name: "images", Shape: a.Shape})
+	in := b.add(layer{Kind: netparts.Images, Name: "images", Shape: a.Shape})
 	first := in
 	if a.Denoiser > 0 {
 		first = b.denoiser(in, a.Denoiser)
-		first = b.add(Layer{Kind: NormalizeLayer, Name: "denoiser/input", Inputs: []int{first.at}, Shape: a.Shape})
+		first = b.add(layer{Kind: netparts.Normalize, Name: "denoiser/input", Inputs: []int{first.at}, Shape: a.Shape})
 	}
 	out := n.Layers(b, first, a.Classes)
 	switch {
@@ -145,7 +102,7 @@ func describe(n Network, a Architecture) (d *definition, err error) {
 
 func (b *Builder) misfit(format string, args ...any) { panic(misfit{fmt.Errorf(format, args...)}) }
 
-func (b *Builder) add(l Layer) Value {
+func (b *Builder) add(l layer) Value {
 	for _, other := range b.layers {
 		if other.Name == l.Name {
 			b.misfit("two layers are named %q", l.Name)
@@ -197,7 +154,7 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 		b.misfit("the convolution %q has a kernel of %d pixels a side, %d channels and stride %d; expected an odd "+
 			"side, and more than 0", name, o.Size, o.Channels, stride)
 	}
-	l := Layer{Kind: ConvLayer, Name: name, Inputs: []int{x.at}, Size: o.Size, Stride: stride, Bias: o.Bias ||
+	l := layer{Kind: netparts.Conv, Name: name, Inputs: []int{x.at}, Size: o.Size, Stride: stride, Bias: o.Bias ||
 		b.architecture.Bias, Shape: pixel.Shape{
 		Height:   (x.shape.Height-1)/stride + 1,
 		Width:    (x.shape.Width-1)/stride + 1,
@@ -232,13 +189,13 @@ func (b *Builder) norm(name string, x Value, scale initializer) Value {
 	b.tensor(name, "shift", constant(0), false, c)
 	b.tensor(name, "mean", constant(0), true, c)
 	b.tensor(name, "variance", constant(1), true, c)
-	return b.add(Layer{Kind: NormLayer, Name: name, Inputs: []int{x.at}, Shape: x.shape, Flat: x.flat})
+	return b.add(layer{Kind: netparts.Norm, Name: name, Inputs: []int{x.at}, Shape: x.shape, Flat: x.flat})
 }
 
 // ReLU is max(x, 0) with derivative 0 at 0, and NaN for NaN.
 func (b *Builder) ReLU(x Value) Value {
-	return b.add(Layer{Kind: ReLULayer, Name: b.layers[x.at].Name + "/relu", Inputs: []int{x.at}, Shape: x.shape,
-		Flat: x.flat, shared: true})
+	return b.add(layer{Kind: netparts.ReLU, Name: b.layers[x.at].Name + "/relu", Inputs: []int{x.at}, Shape: x.shape,
+		Flat: x.flat, Shared: true})
 }
 
 // Add is x + y.
@@ -246,8 +203,8 @@ func (b *Builder) Add(name string, x, y Value) Value {
 	if x.shape != y.shape || x.flat != y.flat {
 		b.misfit("the sum %q is of %v and %v; they must agree", name, x.shape, y.shape)
 	}
-	return b.add(Layer{Kind: AddLayer, Name: name, Inputs: []int{x.at, y.at}, Shape: x.shape, Flat: x.flat,
-		guarded: true})
+	return b.add(layer{Kind: netparts.Add, Name: name, Inputs: []int{x.at, y.at}, Shape: x.shape, Flat: x.flat,
+		Guarded: true})
 }
 
 // MaxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel, of values that are not negative.
@@ -261,7 +218,7 @@ func (b *Builder) maxPool(name string, x Value, size int) Value {
 	if x.flat {
 		b.misfit("the maximum %q is over images", name)
 	}
-	return b.add(Layer{Kind: MaxPoolLayer, Name: name, Inputs: []int{x.at}, Size: size,
+	return b.add(layer{Kind: netparts.MaxPool, Name: name, Inputs: []int{x.at}, Size: size,
 		Shape: pixel.Shape{Height: (x.shape.Height-1)/2 + 1, Width: (x.shape.Width-1)/2 + 1,
 			Channels: x.shape.Channels}})
 }
@@ -271,8 +228,8 @@ func (b *Builder) MeanPool(name string, x Value) Value {
 	if x.flat {
 		b.misfit("the mean %q is over images", name)
 	}
-	return b.add(Layer{Kind: MeanPoolLayer, Name: name, Inputs: []int{x.at}, Flat: true, Shape: pixel.Shape{Height: 1,
-		Width: 1, Channels: x.shape.Channels}})
+	return b.add(layer{Kind: netparts.MeanPool, Name: name, Inputs: []int{x.at}, Flat: true,
+		Shape: pixel.Shape{Height: 1, Width: 1, Channels: x.shape.Channels}})
 }
 
 // Dense is x·kernel + bias, of all values of x, both tensors uniform in ±1/√inputs at the beginning.
@@ -290,10 +247,10 @@ func (b *Builder) dense(name string, x Value, outputs int, kernel, bias initiali
 	if bias != nil {
 		b.bias(name, bias, outputs)
 	}
-	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Bias: bias != nil,
+	return b.add(layer{Kind: netparts.Dense, Name: name, Inputs: []int{x.at}, Flat: true, Bias: bias != nil,
 		Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
 }
 
 // share and guard mark what has several users in residual networks; see graph.go.
-func (b *Builder) share(x Value) Value { b.layers[x.at].shared = true; return x }
-func (b *Builder) guard(x Value) Value { b.layers[x.at].guarded = true; return x }
+func (b *Builder) share(x Value) Value { b.layers[x.at].Shared = true; return x }
+func (b *Builder) guard(x Value) Value { b.layers[x.at].Guarded = true; return x }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
 // Lookup gives the node of a tensor by name.
@@ -65,15 +67,15 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 			x = values[l.Inputs[0]]
 		}
 		switch l.Kind {
-		case ImagesLayer:
+		case netparts.Images:
 			if x = (span{images, radius}); a.Denoiser == 0 {
 				x = a.normalize(x)
 			}
-		case NormalizeLayer:
+		case netparts.Normalize:
 			x = a.normalize(x)
-		case UnfoldLayer:
+		case netparts.Unfold:
 			x = x.both(unfolded)
-		case ConvLayer:
+		case netparts.Conv:
 			kernel := tensor("kernel")
 			x = x.linear(
 				func(x *Node) *Node { return g.conv(x, kernel, l.Stride) },
@@ -81,27 +83,27 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 			if l.Bias {
 				x.centre = Add(x.centre, alongChannels(tensor("bias")))
 			}
-		case NormLayer:
+		case netparts.Norm:
 			x = g.norm(l.Name, x, tensor)
-		case ReLULayer:
+		case netparts.ReLU:
 			x = x.monotone(positive)
-		case AddLayer:
+		case netparts.Add:
 			y := values[l.Inputs[1]]
 			x = span{Add(x.centre, y.centre), x.radius}
 			if x.radius != nil {
 				x.radius = Add(x.radius, y.radius)
 			}
-		case MaxPoolLayer:
+		case netparts.MaxPool:
 			x = x.monotone(func(x *Node) *Node { return g.maxPool(x, l.Size) })
-		case MeanPoolLayer:
+		case netparts.MeanPool:
 			x = x.both(func(x *Node) *Node { return ReduceMean(x, 1, 2) })
-		case HalveLayer:
+		case netparts.Halve:
 			x = x.both(quarter)
-		case JoinLayer:
+		case netparts.Join:
 			x = g.joined(x, values[l.Inputs[1]].odds(), a.Shift, a.Posterior == ProoD)
-		case MixtureLayer:
+		case netparts.Mixture:
 			x = g.mixture(x, lookup)
-		case DenseLayer:
+		case netparts.Dense:
 			kernel := tensor("kernel")
 			if l.Negative {
 				kernel = Neg(Exp(kernel))
@@ -110,10 +112,10 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 				func(x *Node) *Node { return g.dense(x, kernel, tensor("bias")) },
 				func(r *Node) *Node { return MatMul(r, absolute(kernel)) })
 		}
-		if l.guarded {
+		if l.Guarded {
 			x = x.both(g.gradientBarrier)
 		}
-		if l.shared {
+		if l.Shared {
 			x = x.both(g.barrier)
 		}
 		values[i] = x

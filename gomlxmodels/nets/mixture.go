@@ -36,9 +36,9 @@ func (b *Builder) ccu(images, logits Value) {
 		b.tensor(netparts.Densities+"/"+side, "log-weights", constant(float32(-math.Log(netparts.MixtureComponents))), true,
 			netparts.MixtureComponents)
 	}
-	x := b.add(Layer{Kind: MixtureLayer, Name: netparts.Densities, Inputs: []int{images.at}, Shape: pixel.Shape{Height: 1,
-		Width: 1, Channels: len(mixtureSides)}, Flat: true})
-	b.add(Layer{Kind: JoinLayer, Name: "posterior", Inputs: []int{logits.at, x.at}, Shape: logits.shape, Flat: true})
+	x := b.add(layer{Kind: netparts.Mixture, Name: netparts.Densities, Inputs: []int{images.at}, Flat: true,
+		Shape: pixel.Shape{Height: 1, Width: 1, Channels: len(mixtureSides)}})
+	b.add(layer{Kind: netparts.Join, Name: "posterior", Inputs: []int{logits.at, x.at}, Shape: logits.shape, Flat: true})
 }
 
 // mixture is ln of the two densities: of w = x·T + s and a component, ln weight − d/2·ln σ² − (|w|²

@@ -166,7 +166,7 @@ func (a Architecture) must() *definition {
 
 // Layers returns the layers of the network, the images first, the logits last. It panics if the architecture does not
 // pass Check.
-func (a Architecture) Layers() []Layer { return a.must().layers }
+func (a Architecture) Layers() []netparts.Layer { return a.must().layers }
 
 // Tensor describes one tensor of a network.
 type Tensor struct {

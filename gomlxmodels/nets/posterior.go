@@ -42,12 +42,12 @@ func (b *Builder) prood(images, logits Value) {
 	inputs := float64(x.shape.Len())
 	kernel := &b.tensors[len(b.tensors)-2]
 	kernel.init, kernel.ibp = around(-math.Log(inputs), 1/math.Sqrt(inputs)), nil // that of −exp(kernel)
-	b.add(Layer{Kind: JoinLayer, Name: "posterior", Inputs: []int{logits.at, h.at}, Shape: logits.shape, Flat: true})
+	b.add(layer{Kind: netparts.Join, Name: "posterior", Inputs: []int{logits.at, h.at}, Shape: logits.shape, Flat: true})
 }
 
 func (b *Builder) halve(name string, x Value) Value {
-	return b.add(Layer{Kind: HalveLayer, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{Height: x.shape.Height / 2,
-		Width: x.shape.Width / 2, Channels: x.shape.Channels}})
+	return b.add(layer{Kind: netparts.Halve, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{
+		Height: x.shape.Height / 2, Width: x.shape.Width / 2, Channels: x.shape.Channels}})
 }
 
 // quarter is the mean over 2×2 pixels.

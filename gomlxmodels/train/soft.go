@@ -3,7 +3,7 @@ package train
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 )
 
 // loadSoft reads what is known of the images: the shares of a ledger's noise samples, those that
@@ -21,7 +21,7 @@ func (p *plan) loadSoft() error {
 			"certspec certify of it on the images of --data, and --soft with its ledger", p.method.Name()))
 		return nil
 	}
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		return fmt.Errorf("train: soft labels: %w", err)
 	}

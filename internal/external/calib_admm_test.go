@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/calib/mip"
 )
 
 // The benchmark's ADMM in NumPy, written down from the paper, takes the same way. A few steps only: the method

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/calib/mip"
 )
 
 // HiGHS solves the mixed-integer program of which ExactCCE claims the optimum.

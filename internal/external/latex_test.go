@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/pixel"
@@ -30,7 +31,7 @@ func TestExternalLaTeX(t *testing.T) {
 		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Samples: 1000, Alpha: .001}}, Budget: hostile},
 	}
 	path := filepath.Join(t.TempDir(), "a_b% &#~^.ledger")
-	err = ledger.Create(path, h, func(e *ledger.Encoder) error {
+	err = ledgerio.Create(path, h, func(e *ledgerio.Encoder) error {
 		e.Look(ledger.Look{Label: 1, To: 1, Counts: []ledger.Count{{Class: 1, N: 100}}})
 		e.Look(ledger.Look{Label: 1, From: 1, To: 11, Counts: []ledger.Count{{Class: 1, N: 999}}, Misses: 1})
 		return e.Flush()

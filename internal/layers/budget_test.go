@@ -17,12 +17,12 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     136_518,
+	"Go lines without tests":     136_461,
 	"Go lines above 120 columns": 0,
-	"public names":               976,
+	"public names":               862,
 	"words of README.md":         450,
-	"words of ARCHITECTURE.md":   998,
-	"words of CHANGELOG.md":      595,
+	"words of ARCHITECTURE.md":   993,
+	"words of CHANGELOG.md":      594,
 	"words of environment.md":    900,
 	"words of docs/results.md":   1_683,
 	"words of the pages in docs": 21_646,

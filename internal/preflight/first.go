@@ -11,10 +11,10 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
 
@@ -156,9 +156,9 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 			"their size)", info.Name, info.Shape, images.Name, images.Shape)
 	case info.Classes < 2:
 		return nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
-	case info.Classes > ledger.MaxClasses:
+	case info.Classes > ledgerio.MaxClasses:
 		return nil, fmt.Errorf("preflight: model %s has %d classes, want at most %d",
-			info.Name, info.Classes, ledger.MaxClasses)
+			info.Name, info.Classes, ledgerio.MaxClasses)
 	}
 	block := cmp.Or(use.Block, rule.DefaultBlock)
 	if block < 1 {

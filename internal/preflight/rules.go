@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -41,7 +42,7 @@ func Pilot(ctx context.Context, model classifier.Classifier, data *dataset.Datas
 // What such a run is planned for must draw other noise: a bound does not hold on the samples that chose its n. The
 // seed that is returned is derived from the earlier ledger, and is none that a run derives for itself.
 func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err error) {
-	scan, err := ledger.Scan(path)
+	scan, err := ledgerio.Scan(path)
 	if err != nil {
 		return nil, ledger.Header{}, 0, err
 	}

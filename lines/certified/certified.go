@@ -18,9 +18,10 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // Model is a smoothed classifier with its certificates.
@@ -44,7 +45,7 @@ type Setting struct {
 }
 
 // SettingOf is that of runs under a rule.
-func SettingOf(p *rule.Plan, sigma float64) *Setting {
+func SettingOf(p *stopping.Plan, sigma float64) *Setting {
 	h := p.Header()
 	text := fmt.Sprintf("%s, at most %s noise samples", h.Name, printable.Count(p.MaxSamples()))
 	if h.Tolerance > 0 {
@@ -321,4 +322,18 @@ func accuracy(rows rs.Rows, r float64, o Options, images map[int]int) (lines.Acc
 		}
 	}
 	return lines.Accuracy{Share: float64(k) / float64(len(rows)), N: len(rows)}, hits
+}
+
+// Corrupted are the model's certificates under corruptions, by the images of the base set: ids are taken modulo period.
+func (m Model) Corrupted(period int) []compare.Corrupted {
+	var all []compare.Corrupted
+	for _, cell := range m.cells() {
+		rows := slices.Clone(m.Shifted[cell])
+		for i := range rows {
+			rows[i].Image %= period
+		}
+		all = append(all, compare.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity,
+			Radii: compare.Of(rows.Vectors())})
+	}
+	return all
 }

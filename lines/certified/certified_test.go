@@ -1,4 +1,4 @@
-package certified
+package certified_test
 
 import (
 	"math"
@@ -7,18 +7,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
+	"github.com/certspec/certspec/internal/lines/certified/leaveout"
 	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 )
 
-func published(t *testing.T) []Model {
+func published(t *testing.T) []certified.Model {
 	t.Helper()
 	folder := os.Getenv("CERTSPEC_DATA")
 	if folder == "" {
 		t.Skip("CERTSPEC_DATA is not set: it names the folder with certify-logs-shift")
 	}
-	models, err := ReadLogs(filepath.Join(folder, "certify-logs-shift"))
+	models, err := certifiedfiles.ReadLogs(filepath.Join(folder, "certify-logs-shift"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +33,7 @@ func published(t *testing.T) []Model {
 func TestPublishedLine(t *testing.T) {
 	models := published(t)
 	radii := []float64{0, 0.25, 0.5, 0.75}
-	points, err := Points(models, Options{Radii: radii, Period: 10_000})
+	points, err := certified.Points(models, certified.Options{Radii: radii, Period: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +55,7 @@ func TestPublishedLine(t *testing.T) {
 			}
 		}
 	}
-	if points, err = Points(models, Options{Radii: radii, Period: 10_000, Baseline: lines.Selection{Label: "model", Value: "cat-rs", Not: true}}); err != nil {
+	if points, err = certified.Points(models, certified.Options{Radii: radii, Period: 10_000, Baseline: lines.Selection{Label: "model", Value: "cat-rs", Not: true}}); err != nil {
 		t.Fatal(err)
 	}
 	o := lines.Options{X: "clean", Y: "corrupted", Over: lines.Both, SameImages: true, Bootstrap: resample.Options{Resamples: 200}}
@@ -88,7 +91,7 @@ func TestPublishedPrediction(t *testing.T) {
 		if testing.Short() && i > 0 {
 			break
 		}
-		p, err := LeaveOneOut(models, Options{Radii: []float64{r}, Period: 10_000}, 0.02)
+		p, err := leaveout.LeaveOneOut(models, certified.Options{Radii: []float64{r}, Period: 10_000}, 0.02)
 		if err != nil || p.Pairs != 7*15 {
 			t.Fatalf("%+v, %v", p, err)
 		}
@@ -103,7 +106,7 @@ func TestPublishedPrediction(t *testing.T) {
 // program on the same files.
 func TestCommonImages(t *testing.T) {
 	models := published(t)
-	points, err := Points(models, Options{Radii: []float64{0.5}, Period: 10_000, Common: true})
+	points, err := certified.Points(models, certified.Options{Radii: []float64{0.5}, Period: 10_000, Common: true})
 	if err != nil || points[0].X.N != 100 || points[0].Y.N != 7500 {
 		t.Fatalf("%+v, %v", points, err)
 	}
@@ -111,76 +114,88 @@ func TestCommonImages(t *testing.T) {
 		if testing.Short() && r > 0.5 {
 			continue
 		}
-		p, err := LeaveOneOut(models, Options{Radii: []float64{r}, Period: 10_000, Common: true}, 0.02)
+		p, err := leaveout.LeaveOneOut(models, certified.Options{Radii: []float64{r}, Period: 10_000, Common: true}, 0.02)
 		if err != nil || math.Abs(p.Line-want) > 5e-4 {
 			t.Errorf("radius %v: %+v, %v; expected %v", r, p, err, want)
 		}
 	}
-	apart := Model{Name: "m", Clean: rs.Rows{{Image: 1}}, Shifted: map[Cell]rs.Rows{{"fog", 1}: {{Image: 0}}}}
-	if _, err := Points([]Model{apart}, Options{Radii: []float64{0}, Common: true}); err == nil || !strings.Contains(err.Error(), "no clean image that is under the shift") {
+	apart := certified.Model{Name: "m", Clean: rs.Rows{{Image: 1}}, Shifted: map[certified.Cell]rs.Rows{{"fog", 1}: {{Image: 0}}}}
+	if _, err := certified.Points([]certified.Model{apart}, certified.Options{Radii: []float64{0}, Common: true}); err == nil || !strings.Contains(err.Error(), "no clean image that is under the shift") {
 		t.Error(err)
 	}
 }
 
 func TestPointsRefuse(t *testing.T) {
 	row := rs.Row{Image: 0, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 0.5}}
-	m := Model{Name: "m", Clean: rs.Rows{row}, Shifted: map[Cell]rs.Rows{{"fog", 1}: {row}}}
+	m := certified.Model{Name: "m", Clean: rs.Rows{row}, Shifted: map[certified.Cell]rs.Rows{{"fog", 1}: {row}}}
 	for want, f := range map[string]func() error{
-		"no radius":    func() error { _, err := Points([]Model{m}, Options{}); return err },
-		"radius -1":    func() error { _, err := Points([]Model{m}, Options{Radii: []float64{-1}}); return err },
-		"is above 0.5": func() error { _, err := Points([]Model{m}, Options{Radii: []float64{0.6}}); return err },
-		"0 under snow": func() error {
-			_, err := Points([]Model{m}, Options{Radii: []float64{0}, Corruptions: []string{"snow"}})
+		"no radius": func() error { _, err := certified.Points([]certified.Model{m}, certified.Options{}); return err },
+		"radius -1": func() error {
+			_, err := certified.Points([]certified.Model{m}, certified.Options{Radii: []float64{-1}})
 			return err
 		},
-		"at least 4":     func() error { _, err := LeaveOneOut([]Model{m}, Options{Radii: []float64{0}}, 0.02); return err },
-		"no logs clean/": func() error { _, err := ReadLogs(t.TempDir()); return err },
+		"is above 0.5": func() error {
+			_, err := certified.Points([]certified.Model{m}, certified.Options{Radii: []float64{0.6}})
+			return err
+		},
+		"0 under snow": func() error {
+			_, err := certified.Points([]certified.Model{m}, certified.Options{Radii: []float64{0}, Corruptions: []string{"snow"}})
+			return err
+		},
+		"at least 4": func() error {
+			_, err := leaveout.LeaveOneOut([]certified.Model{m}, certified.Options{Radii: []float64{0}}, 0.02)
+			return err
+		},
+		"no logs clean/": func() error { _, err := certifiedfiles.ReadLogs(t.TempDir()); return err },
 		"on 1 clean images, and other on 2": func() error {
 			other := m
 			other.Name = "other"
 			other.Clean = rs.Rows{row, {Image: 1, Outcome: rs.Outcome{Radius: 0.5}}}
-			_, err := Points([]Model{m, other}, Options{Radii: []float64{0}})
+			_, err := certified.Points([]certified.Model{m, other}, certified.Options{Radii: []float64{0}})
 			return err
 		},
-		"stands twice": func() error { _, err := Points([]Model{m, m}, Options{Radii: []float64{0}}); return err },
+		"stands twice": func() error {
+			_, err := certified.Points([]certified.Model{m, m}, certified.Options{Radii: []float64{0}})
+			return err
+		},
 		"expected equal settings": func() error {
 			a, b := m, m
-			a.Setting, b.Name, b.Setting = &Setting{Sigma: 0.25, Cap: 1}, "other", &Setting{Sigma: 0.5, Cap: 1}
-			_, err := Points([]Model{a, b}, Options{Radii: []float64{0}})
+			a.Setting, b.Name, b.Setting = &certified.Setting{Sigma: 0.25, Cap: 1}, "other", &certified.Setting{Sigma: 0.5, Cap: 1}
+			_, err := certified.Points([]certified.Model{a, b}, certified.Options{Radii: []float64{0}})
 			return err
 		},
 		"above 0.4, the cap": func() error {
 			a := m
-			a.Setting = &Setting{Sigma: 0.25, Cap: 0.4}
-			_, err := Points([]Model{a}, Options{Radii: []float64{0.45}})
+			a.Setting = &certified.Setting{Sigma: 0.25, Cap: 0.4}
+			_, err := certified.Points([]certified.Model{a}, certified.Options{Radii: []float64{0.45}})
 			return err
 		},
 		"has the label 1 with m and 2 with other": func() error {
 			other := m
 			other.Name, other.Clean = "other", rs.Rows{{Image: 0, Label: 2}}
-			_, err := Points([]Model{m, other}, Options{Radii: []float64{0}})
+			_, err := certified.Points([]certified.Model{m, other}, certified.Options{Radii: []float64{0}})
 			return err
 		},
 		"the fog-1 images of m (sha256:1) are others than those of other (sha256:2)": func() error {
 			a, b := m, m
-			a.Data, b.Name, b.Data = map[Cell]string{{}: "sha256:0", {"fog", 1}: "sha256:1"}, "other", map[Cell]string{{}: "sha256:0", {"fog", 1}: "sha256:2"}
-			_, err := Points([]Model{a, b}, Options{Radii: []float64{0}})
+			a.Data, b.Name, b.Data = map[certified.Cell]string{{}: "sha256:0", {"fog", 1}: "sha256:1"}, "other", map[certified.Cell]string{{}: "sha256:0", {"fog", 1}: "sha256:2"}
+			_, err := certified.Points([]certified.Model{a, b}, certified.Options{Radii: []float64{0}})
 			return err
 		},
 		"the clean images of m (sha256:0) are others": func() error {
 			a, b := m, m
-			a.Data, b.Name, b.Data = map[Cell]string{{}: "sha256:0"}, "other", map[Cell]string{{}: "sha256:2"}
-			_, err := Points([]Model{a, b}, Options{Radii: []float64{0}})
+			a.Data, b.Name, b.Data = map[certified.Cell]string{{}: "sha256:0"}, "other", map[certified.Cell]string{{}: "sha256:2"}
+			_, err := certified.Points([]certified.Model{a, b}, certified.Options{Radii: []float64{0}})
 			return err
 		},
 		"expected all images under all corruptions": func() error {
 			a := m
-			a.Shifted = map[Cell]rs.Rows{{"fog", 1}: {row, {Image: 1}}, {"fog", 2}: {row}}
-			_, err := Points([]Model{a}, Options{Radii: []float64{0}})
+			a.Shifted = map[certified.Cell]rs.Rows{{"fog", 1}: {row, {Image: 1}}, {"fog", 2}: {row}}
+			_, err := certified.Points([]certified.Model{a}, certified.Options{Radii: []float64{0}})
 			return err
 		},
 		"no model has model = nobody": func() error {
-			_, err := Points([]Model{m}, Options{Radii: []float64{0}, Baseline: lines.Selection{Label: "model", Value: "nobody"}})
+			_, err := certified.Points([]certified.Model{m}, certified.Options{Radii: []float64{0}, Baseline: lines.Selection{Label: "model", Value: "nobody"}})
 			return err
 		},
 	} {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/calib/mip"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
@@ -184,7 +184,7 @@ func ADMM(s Scored, radius float64, steps int) {
 				Y: "residual, ℓ₂ norm", LogY: true,
 				Caption: "residuals along a run of ADMM, " + title}, residuals...),
 			nb.Assignments("Assignment a of ten samples to 15 bins, from 0 (black) to 1 (white); "+title, 15,
-				run.Snapshots...),
+				run.Snapshots),
 			fmt.Sprintf("best %.4f at step %s of %s; the optimum is %.4f", run.Best, printable.Count(run.BestStep),
 				printable.Count(run.Done), exact))
 		nb.Assert(run.Best > 0 && run.Best <= exact+1e-12, "ADMM found %g, more than the optimum %g", run.Best, exact)

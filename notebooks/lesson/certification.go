@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -74,7 +75,7 @@ func RadiusBySamples(alpha float64, probabilities ...float64) (lines []nb.Line) 
 // certifies against the probability of the class.
 func Forecasts(settings ...rule.Settings) (samples, radii []nb.Line) {
 	for _, s := range settings {
-		plan := nb.Must(rule.New(s))
+		plan := nb.Must(stopping.New(s))
 		n, r := nb.Line{Name: string(s.Rule)}, nb.Line{Name: string(s.Rule)}
 		for p := 0.3; p <= 1.0001; p += 0.0025 {
 			spent, radius := plan.Forecast(p)
@@ -88,7 +89,7 @@ func Forecasts(settings ...rule.Settings) (samples, radii []nb.Line) {
 
 // ending are the stopping rules that end by themselves; anytime takes a budget over all images instead.
 func ending() []rule.Name {
-	return slices.DeleteFunc(rule.Names(), func(r rule.Name) bool { return r == rule.Anytime })
+	return slices.DeleteFunc(stopping.Names(), func(r rule.Name) bool { return r == rule.Anytime })
 }
 
 // Rules certifies the same images by every stopping rule that ends by itself, with opt for all of

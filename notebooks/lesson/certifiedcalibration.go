@@ -7,8 +7,8 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/internal/calib/calibplot"
+	"github.com/certspec/certspec/internal/calib/mip"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs/confidences"
 )

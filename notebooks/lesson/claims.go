@@ -8,10 +8,11 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/internal/calib/recalibration"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/conformal"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/conformal"
 )
 
 // slide is a slider over the radii with a table each; static follows it.
@@ -92,7 +93,7 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 			Upper: c.Upper}).Halves(group)
 		g := nb.Must(calib.FitRecalibration(method, calib.CertifiedBrierLoss, fit.Correct, fit.Confidence, fit.Lower,
 			fit.Upper))
-		rows, useless, err := calib.JudgeRecalibration(g, nb.Must(calib.Accuracy(fit.Correct)), judged, Bins(15), k)
+		rows, useless, err := recalibration.Judge(g, nb.Must(calib.Accuracy(fit.Correct)), judged, Bins(15), k)
 		nb.Check(err)
 		t := nb.Columns("confidences", "ECE", "resolution", "CCE", "all at once", "CBS")
 		t.Title = fmt.Sprintf("%s at R = %g", s.Name, c.Radius)

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/spectral/fourier"
@@ -153,7 +154,7 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 		rows[0].Heads = []string{"severity 1", "severity 2", "severity 3", "severity 4", "severity 5"}
 		caption := fmt.Sprintf("%s under CIFAR-%s, severities 1 to 5", title, family)
 		if family == corrupt.C {
-			caption += ". " + corrupt.DrawnFrost
+			caption += ". " + shared.DrawnFrost
 		}
 		nb.Show(nb.Images(caption, images.Shape, rows...))
 	}
@@ -201,10 +202,10 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 			means[corrupt.Mid], means[corrupt.High], printable.Count(images.Len()), note),
 		fmt.Sprintf("From 1 to 15 periods the clean spectrum falls off with the frequency to the power −%.2f in "+
 			"amplitude, −%.2f in power.", -amplitude.Exponent, -power.Exponent),
-		corrupt.DrawnFrost,
+		shared.DrawnFrost,
 	}
 	const what = "%s, severity %d: mean amplitude of what %s changes, by frequency, as logarithm to base 10; %s"
-	nb.Show(nb.HeatMaps(fmt.Sprintf(what, title, severity, "CIFAR-C", corrupt.DrawnFrost), -1, 1.5,
+	nb.Show(nb.HeatMaps(fmt.Sprintf(what, title, severity, "CIFAR-C", shared.DrawnFrost), -1, 1.5,
 		names[corrupt.C], maps[corrupt.C]...),
 		nb.HeatMaps(fmt.Sprintf(what, title, severity, "CIFAR-C-bar", "in units of the full range"), -1, 1.5,
 			names[corrupt.CBar], maps[corrupt.CBar]...), t)
@@ -237,7 +238,7 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 		note += fmt.Sprintf(" Not complete and left out: %d ledgers.", len(s.Unfinished))
 	}
 	if s.DrawnFrost {
-		note += " " + corrupt.DrawnFrost
+		note += " " + shared.DrawnFrost
 	}
 	groups.Notes = []string{note}
 	for _, d := range c.Order {

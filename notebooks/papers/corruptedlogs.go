@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
 	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
@@ -27,7 +28,7 @@ func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string)
 	}
 	t = nb.Columns("training", "low", "mid − low", "high − mid", "all", "all, from "+logNames.Replace(from))
 	const testImages = 10_000 // ids of published corruptions number the severities through
-	logs := nb.Must(certified.ReadLogs(folder))
+	logs := nb.Must(certifiedfiles.ReadLogs(folder))
 	base := slices.IndexFunc(logs, func(m certified.Model) bool { return m.Name == from })
 	nb.Assert(base >= 0, "no logs of %s", from)
 	for _, m := range logs {

@@ -21,8 +21,6 @@ func TestNamesAndText(t *testing.T) {
 		{Randomized{0.001, 0.25}, "randomized Clopper-Pearson", "randomized Clopper-Pearson at α = 0.001, U = 0.25"},
 		{Randomized{0.001, 0}, "randomized Clopper-Pearson", "randomized Clopper-Pearson at α = 0.001, U = 0.01"},
 		{Hoeffding{0.05}, "Hoeffding", "Hoeffding at α = 0.05"},
-		{DKW{0.05}, "Dvoretzky-Kiefer-Wolfowitz", "Dvoretzky-Kiefer-Wolfowitz at α = 0.05"},
-		{UnionBound{0.001}, "union-bound sequence", "union-bound sequence at α = 0.001"},
 		{test, "betting test", "betting test of p ≤ 1-0.1586552539 at α = 0.001"},
 	} {
 		if c.bound.Name() != c.name || c.bound.String() != c.text {
@@ -114,137 +112,16 @@ func TestHoeffdingCoverage(t *testing.T) {
 	}
 }
 
-// exactDKW is P[sup_x (F_n(x) − F(x)) > ε] for a continuous F, by the formula of Birnbaum and Tingey (1951):
-//
-//	ε Σ_{j ≤ n(1−ε)} C(n, j) (ε + j/n)^(j−1) (1 − ε − j/n)^(n−j).
-func exactDKW(n int, width float64) *big.Float {
-	sum := number(0)
-	for j := range n + 1 {
-		at := new(big.Float).Quo(number(float64(j)), number(float64(n)))
-		at.Add(at, number(width))
-		rest := new(big.Float).Sub(number(1), at)
-		if rest.Sign() < 0 {
-			break
-		}
-		term := binomialMass(j, n, at, rest)
-		sum.Add(sum, term.Quo(term, at))
-	}
-	return sum.Mul(sum, number(width))
-}
-
-func TestDKWCoverage(t *testing.T) {
-	for _, alpha := range []float64{1e-6, 0.001, 0.05, 0.5} {
-		for _, n := range []int{1, 2, 10, 100, 400} {
-			width, err := DKW{alpha}.Width(n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p := exactDKW(n, width); p.Cmp(number(alpha)) > 0 {
-				t.Errorf("α = %g, n = %d: the band fails with probability %.9g", alpha, n, p)
-			} else if low := number(0.85 * alpha); n == 400 && alpha >= 0.001 && p.Cmp(low) < 0 {
-				t.Errorf("α = %g, n = %d: the band fails with probability %.9g, far less than α", alpha, n, p)
-			}
-		}
-	}
-	d := DKW{0.05}
-	low, err := d.Lower(30, 100)
-	if err != nil || !agree(low.P, 0.1776127, 7) || low.P > 0.3-math.Sqrt(math.Log(20)/200) {
-		t.Errorf("DKW of 30 in 100: %v, %v, want 0.1776127", low, err)
-	}
-	high, err := d.Upper(30, 100)
-	if err != nil || !agree(high.P, 0.4223873, 7) {
-		t.Errorf("DKW of 30 in 100: %v, %v, want 0.4223873", high, err)
-	}
-}
-
-func TestUnionBound(t *testing.T) {
-	u := UnionBound{0.001}
-	looks, err := u.Looks(MaxTrials)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, last := 0.0, 2
-	for i, l := range looks {
-		j := float64(i + 1)
-		if want := 5 * 0.001 / ((j + 4) * (j + 5)); math.Abs(l.Alpha/want-1) > 1e-14 || l.Trials <= last {
-			t.Errorf("look %d after %d trials at level %g, want more than %d trials and level %g", i+1, l.Trials, l.Alpha, last, want)
-		}
-		sum, last = sum+l.Alpha, l.Trials
-	}
-	if sum > u.Alpha || sum < 0.9*u.Alpha {
-		t.Errorf("the levels of %d looks sum to %g, want a little below %g", len(looks), sum, u.Alpha)
-	}
-	// ⌈1.1^11⌉, ⌈1.1^12⌉ = ⌈1.1^13⌉ = ⌈1.1^14⌉, ⌈1.1^15⌉ = …, ⌈1.1^50⌉ = ⌈117.39⌉.
-	if looks[0].Trials != 3 || looks[1].Trials != 4 || looks[2].Trials != 5 {
-		t.Errorf("first looks %v", looks[:3])
-	}
-	if to, err := u.Looks(117); err != nil || to[len(to)-1].Trials != 107 {
-		t.Errorf("looks to 117: %v, %v", to, err)
-	}
-	if to, err := u.Looks(118); err != nil || to[len(to)-1].Trials != 118 {
-		t.Errorf("looks to 118: %v, %v", to, err)
-	}
-	last = len(looks) - 1
-	got, err := u.Lower(looks[last].Trials, looks[last].Trials)
-	want, wantErr := Lower(looks[last].Trials, looks[last].Trials, looks[last].Alpha)
-	if err != nil || wantErr != nil || got != want {
-		t.Errorf("Lower at the last look: %v, %v, want %v", got, err, want)
-	}
-}
-
-// The probability that any bound of the sequence is ever false, by recursion over the counts.
-func TestUnionBoundCoverage(t *testing.T) {
-	u := UnionBound{0.05}
-	const n = 2000
-	looks, err := u.Looks(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []float64{0.05, 0.5, 0.9, 0.99} {
-		least := map[int]int{} // hits from which the bound is above p
-		for _, l := range looks {
-			low, high := 0, l.Trials+1
-			for high-low > 1 {
-				if middle := (low + high) / 2; lower(middle, l.Trials, l.Alpha).P > p {
-					high = middle
-				} else {
-					low = middle
-				}
-			}
-			least[l.Trials] = high
-		}
-		wrong := everRejects(func(trials int) int {
-			if k, ok := least[trials]; ok {
-				return k
-			}
-			return trials + 1
-		}, p, n)
-		if wrong > u.Alpha || wrong == 0 {
-			t.Errorf("p = %g: a bound is false with probability %.6f, want at most %g and above 0", p, wrong, u.Alpha)
-		}
-	}
-}
-
 func TestMethodsBadInput(t *testing.T) {
 	nan := math.NaN()
 	for name, call := range map[string]func() error{
-		"k in interval":       func() error { _, _, err := ClopperPearson{0.1}.Interval(11, 10); return err },
-		"n in interval":       func() error { _, _, err := ClopperPearson{0.1}.Interval(0, 0); return err },
-		"alpha of interval":   func() error { _, _, err := ClopperPearson{1.5}.Interval(5, 10); return err },
-		"average above 1":     func() error { _, err := Hoeffding{0.1}.Lower(1.1, 10); return err },
-		"average NaN":         func() error { _, err := Hoeffding{0.1}.Upper(nan, 10); return err },
-		"n of Hoeffding":      func() error { _, err := Hoeffding{0.1}.Lower(0.5, -1); return err },
-		"alpha of Hoeffding":  func() error { _, err := Hoeffding{0}.Lower(0.5, 10); return err },
-		"alpha of DKW":        func() error { _, err := DKW{0.51}.Width(10); return err },
-		"alpha of DKW is NaN": func() error { _, err := DKW{nan}.Width(10); return err },
-		"n of DKW":            func() error { _, err := DKW{0.1}.Width(0); return err },
-		"k of DKW":            func() error { _, err := DKW{0.1}.Lower(-1, 10); return err },
-		"k above n of DKW":    func() error { _, err := DKW{0.1}.Upper(11, 10); return err },
-		"n of looks":          func() error { _, err := UnionBound{0.1}.Looks(0); return err },
-		"alpha of looks":      func() error { _, err := UnionBound{nan}.Looks(10); return err },
-		"n is no look":        func() error { _, err := UnionBound{0.1}.Lower(50, 100); return err },
-		"n before all looks":  func() error { _, err := UnionBound{0.1}.Lower(1, 2); return err },
-		"k of a look":         func() error { _, err := UnionBound{0.1}.Lower(5, 4); return err },
+		"k in interval":      func() error { _, _, err := ClopperPearson{0.1}.Interval(11, 10); return err },
+		"n in interval":      func() error { _, _, err := ClopperPearson{0.1}.Interval(0, 0); return err },
+		"alpha of interval":  func() error { _, _, err := ClopperPearson{1.5}.Interval(5, 10); return err },
+		"average above 1":    func() error { _, err := Hoeffding{0.1}.Lower(1.1, 10); return err },
+		"average NaN":        func() error { _, err := Hoeffding{0.1}.Upper(nan, 10); return err },
+		"n of Hoeffding":     func() error { _, err := Hoeffding{0.1}.Lower(0.5, -1); return err },
+		"alpha of Hoeffding": func() error { _, err := Hoeffding{0}.Lower(0.5, 10); return err },
 	} {
 		var input *InputError
 		if err := call(); !errors.As(err, &input) {
@@ -271,36 +148,6 @@ func ExampleHoeffding() {
 	}
 	fmt.Printf("%v: mean at least %.4f\n", b, low.P)
 	// Output: Hoeffding at α = 0.001: mean at least 0.9114
-}
-
-func ExampleDKW() {
-	b := DKW{Alpha: 0.001}
-	low, err := b.Lower(8_000, 10_000) // 8,000 of 10,000 values are at most x
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("%v: F(x) at least %.4f, for all x together\n", b, low.P)
-	// Output: Dvoretzky-Kiefer-Wolfowitz at α = 0.001: F(x) at least 0.7814, for all x together
-}
-
-func ExampleUnionBound() {
-	b := UnionBound{Alpha: 0.001}
-	looks, err := b.Looks(20)
-	if err != nil {
-		panic(err)
-	}
-	for _, l := range looks[:4] {
-		low, err := b.Lower(l.Trials, l.Trials)
-		if err != nil {
-			panic(err)
-		}
-		fmt.Printf("%d hits of %d: p at least %.3f\n", l.Trials, l.Trials, low.P)
-	}
-	// Output:
-	// 3 hits of 3: p at least 0.055
-	// 4 hits of 4: p at least 0.104
-	// 5 hits of 5: p at least 0.155
-	// 6 hits of 6: p at least 0.203
 }
 
 func ExampleBetting() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/rs/rule"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 )
 
 // Certified are the confidences of the smoothed classifier on the images that are certified at a radius, right or
@@ -82,7 +82,7 @@ func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Ce
 	}
 	for _, r := range radii {
 		if !(r >= 0) || math.IsInf(r, 0) {
-			return nil, rule.OptionErrorf("the radius is %v, want a number of at least 0", r)
+			return nil, stopping.OptionErrorf("the radius is %v, want a number of at least 0", r)
 		}
 	}
 	s, err := readScores(ctx, path, false, o.Spending.Divide)
@@ -124,7 +124,7 @@ func (o *Options) withDefaults() error {
 	o.Mode, errs[1] = confidence.ParseMode(string(o.Mode))
 	o.Spending, errs[2] = confidence.ParseSpending(string(o.Spending))
 	if err := errors.Join(errs[:]...); err != nil {
-		return rule.OptionErrorf("%v", err)
+		return stopping.OptionErrorf("%v", err)
 	}
 	return nil
 }

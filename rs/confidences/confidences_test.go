@@ -13,12 +13,12 @@ import (
 
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // A linear model, whose score sigmoid(w·x + b) under Gaussian noise has a mean that is known at every point: with
@@ -111,7 +111,7 @@ func TestConfidencesAgainstAllScores(t *testing.T) {
 			if !row.Certified() || row.Radius < .25 {
 				t.Fatalf("%s: %+v", opt.Rule, row)
 			}
-			l, err := ledger.Read(opt.Ledger)
+			l, err := ledgerio.Read(opt.Ledger)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,10 +8,11 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // scoredRun is what the scores beside a ledger say of the images that it certifies and that have a
@@ -46,7 +47,7 @@ type scoredCell struct {
 // largest. divide gives the shares of α of the radius and of the scores of one of so many images.
 func readScores(ctx context.Context, path string, top bool, divide func(alpha float64, images int) (radius,
 	scores float64, err error)) (*scoredRun, error) {
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 	if err != nil {
 		return nil, err
 	}
-	plan, err := rule.Of(l.Header)
+	plan, err := stopping.Of(l.Header)
 	if err != nil {
 		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
@@ -111,7 +112,7 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 }
 
 // read takes the scores of one image, at the level alpha.
-func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *scorefile.Reader, plan *rule.Plan, alpha float64,
+func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *scorefile.Reader, plan *stopping.Plan, alpha float64,
 	cells int) error {
 	image := scoredImage{id: row.Image, radius: row.Radius, correct: row.Correct()}
 	sum := tally{counts: make([]int, 2*cells+1)}

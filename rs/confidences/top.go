@@ -8,8 +8,9 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Top is how sure a smoothed classifier is of the images of a ledger, whatever their class:
@@ -40,13 +41,13 @@ func CertifyTop(ctx context.Context, paths []string, radii []float64, method con
 	}
 	for _, r := range radii {
 		if !(r >= 0) || math.IsInf(r, 0) {
-			return nil, rule.OptionErrorf("the radius is %v, want a number of at least 0", r)
+			return nil, stopping.OptionErrorf("the radius is %v, want a number of at least 0", r)
 		}
 	}
 	images := 0
 	var first ledger.Header
 	for i, path := range paths {
-		l, err := ledger.Read(path)
+		l, err := ledgerio.Read(path)
 		if err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
-// Package ledger reads and writes the record of a certification: the file from which every
-// published number can be derived again. It knows the format only, no statistics.
+// Package ledger holds the record of a certification: the file from which every published number can be derived
+// again. It knows the format only, no statistics; rs.ReadLedger reads a file.
 //
 // A ledger is UTF-8 text, one record per line, each ended by a newline:
 //
@@ -30,7 +30,11 @@
 // Times are kept in a second file beside it, see TimesPath, so that ledgers compare byte for byte.
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/internal/journal"
+)
 
 // Look is the outcome of the noise samples in the blocks [From, To) of one image.
 type Look struct {
@@ -78,9 +82,10 @@ type Ledger struct {
 	Claims      *Claims // nil: not closed
 	Digest      string  // "sha256:…" as the last line of a closed ledger has it
 	Torn        bool    // bytes after the last newline were ignored
-
-	committed int64 // length of the file without provisional lines and torn tail
 }
+
+// ErrLocked says that another run, of this or another process, writes the ledger.
+var ErrLocked = journal.ErrLocked
 
 // FormatError says which line of a file is not what a ledger has there.
 type FormatError struct {

@@ -33,11 +33,11 @@ func (h *Header) ScoreCells() (int, error) {
 	if h.TopScores() {
 		text, ok = strings.CutPrefix(h.Scores, topScheme)
 	}
-	cells, n := parseInt([]byte(text))
+	cells, err := strconv.Atoi(text)
 	switch {
 	case h.Scores == "":
 		return 0, fmt.Errorf("the run kept no scores: certify again with --keep-scores, in another ledger")
-	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
+	case !ok || err != nil || text != strconv.Itoa(cells) || cells < 1 || cells > MaxScoreCells:
 		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d",
 			journal.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme,
 			MaxScoreCells)

@@ -1,18 +1,11 @@
-// Package rule says how many noise samples an image gets, and what they prove.
+// Package rule says how many noise samples an image gets, and what is certified of it.
 //
 // Under every rule the class comes from the samples of the selection, which are drawn first and enter no bound. The
 // claim on an image is false with probability at most α over the noise, whatever the model and the image are. How each
 // rule spends that α is said at its name, and in the header of a ledger.
-//
-// A Plan is a rule with all its numbers. A Trial is one image under a plan: a pure function of the looks
-// that it is given. No model and no noise are known here.
 package rule
 
-import (
-	"fmt"
-
-	"github.com/certspec/certspec/rs/ledger"
-)
+import "github.com/certspec/certspec/rs/ledger"
 
 // Name of a rule.
 type Name = ledger.RuleName
@@ -41,182 +34,85 @@ type Settings struct {
 
 // Defaults of Settings.
 const (
-	DefaultAlpha        = 0.001
-	DefaultMaxSamples   = 100_000
-	DefaultSelection    = 100
-	defaultISSSelection = 1000
-	DefaultBlock        = 100
+	DefaultAlpha      = 0.001
+	DefaultMaxSamples = 100_000
+	DefaultSelection  = 100 // of ISS 1,000
+	DefaultBlock      = 100
 )
 
-// Plan is a rule with all its numbers. It is immutable and safe for concurrent use.
-type Plan struct {
-	rule             ledger.Rule
-	sigma, alpha     float64
-	block, selection int
-	method           method
-	judges           bool  // looks that were made under another level: see At
-	part             []int // the ends of the looks of a shard by blocks, the first block in front; nil: all blocks
-	onlyCorrect      bool
-}
-
-// method is what is special to a rule. A look is named by its number, from 0 on.
-type method interface {
-	// samples is the number of samples in the looks up to i, of an image whose class has so many votes in the
-	// selection; 0: there is no look. It asks with −1 votes while the selection goes on.
-	samples(i, votes int) int
-
-	// judge takes look i, of n samples in all, into the outcome of the trial, and reports whether no look follows.
-	judge(t *Trial, i, n int) (last bool)
-
-	// most is the largest radius that can be certified.
-	most() float64
-}
-
-// kinds are the rules. A rule has its plan in the header's form, so that a run and a reader of its ledger go by
-// the same numbers.
-var kinds = map[Name]struct {
-	plan func(*Settings) (ledger.Rule, error) // fills in defaults of its own
-	read func(*Plan) (method, error)
-}{
-	Fixed:   {planFixed, readFixed},
-	Staged:  {planStaged, readStaged},
-	ISS:     {planISS, readISS},
-	Betting: {planBetting, readBetting},
-	Anytime: {planAnytime, readAnytime},
-}
-
-// Names are all rules.
-func Names() []Name { return []Name{Fixed, Staged, ISS, Betting, Anytime} }
-
-// New makes a plan. Errors: settings out of range, as *OptionError.
-func New(s Settings) (*Plan, error) {
-	if err := s.common(); err != nil {
-		return nil, err
-	}
-	kind, ok := kinds[s.Rule]
-	if !ok {
-		return nil, OptionErrorf("Rule is %q, want %s", s.Rule, list())
-	}
-	if err := s.only(); err != nil {
-		return nil, err
-	}
-	r, err := kind.plan(&s)
-	if err != nil {
-		return nil, err
-	}
-	r.Name = s.Rule
-	p := &Plan{rule: r, sigma: s.Sigma, alpha: s.Alpha, block: s.Block, selection: s.Selection,
-		onlyCorrect: s.OnlyCorrect}
-	if p.method, err = kind.read(p); err != nil {
-		return nil, OptionErrorf("%v", err)
-	}
-	return p, nil
-}
-
-// Of reads the plan of a ledger, or of the shard that it holds.
+// Fixed looks once, after MaxSamples noise samples, with a Clopper-Pearson bound of confidence 1−α:
+// the procedure CERTIFY of Cohen, Rosenfeld and Kolter (2019).
 //
-// Errors: a rule that this program does not know, and numbers that no plan has.
-func Of(h ledger.Header) (*Plan, error) {
-	kind, ok := kinds[h.Rule.Name]
-	if !ok {
-		return nil, fmt.Errorf("the rule is %q; this program knows %s", h.Rule.Name, list())
-	}
-	p := &Plan{rule: h.Rule, sigma: h.Sigma, alpha: h.Alpha, block: h.Block, selection: h.Selection}
-	if err := CheckSamples("selection", p.selection, p.block); err != nil {
-		return nil, err
-	}
-	switch name := h.Rule.Name; {
-	case len(h.Rule.Looks) == 0:
-		return nil, fmt.Errorf("the rule %q has no look", name)
-	case len(h.Rule.Sizes) > 0 && name != ISS:
-		return nil, fmt.Errorf("the rule %q has sizes, which only %q has", name, ISS)
-	case len(h.Rule.Targets) > 0 && name != Betting:
-		return nil, fmt.Errorf("the rule %q has targets, which only %q has", name, Betting)
-	}
-	spent := 0.0
-	for _, l := range h.Rule.Looks {
-		if err := CheckSamples("look", l.Samples, p.block); err != nil {
-			return nil, err
-		}
-		if spent += l.Alpha; h.Rule.Name == Betting {
-			spent = l.Alpha
-		}
-		if spent > h.Alpha*(1+1e-9) {
-			return nil, fmt.Errorf("the looks up to %d noise samples spend %v of an alpha of %v", l.Samples, spent,
-				h.Alpha)
-		}
-	}
-	var err error
-	if p.method, err = kind.read(p); err != nil {
-		return nil, err
-	}
-	if h.Shard != nil && h.Shard.By == ledger.ShardBlocks {
-		return p.Part(*h.Shard)
-	}
-	return p, nil
-}
+// Budget: all of α at the one look.
+const Fixed Name = "fixed"
 
-// Header is the rule as the ledger's header has it.
-func (p *Plan) Header() ledger.Rule { return p.rule }
-
-// Selection is the number of samples that choose the class.
-func (p *Plan) Selection() int { return p.selection }
-
-// Alpha bounds the probability that the claim on an image is false.
-func (p *Plan) Alpha() float64 { return p.alpha }
-
-// Block is the number of samples in a block.
-func (p *Plan) Block() int { return p.block }
-
-// MaxSamples is the largest number of samples behind a bound.
-func (p *Plan) MaxSamples() int { return p.rule.Looks[len(p.rule.Looks)-1].Samples }
-
-// RadiusCap is the largest radius that the plan can certify: that of an image whose samples all hit.
-func (p *Plan) RadiusCap() float64 { return p.method.most() }
-
-// Radii are those that certified accuracy is stated at: the tested ones under Betting, else the multiples of 0.25 up to
-// the cap.
-func (p *Plan) Radii() (radii []float64) {
-	for _, t := range p.rule.Targets {
-		radii = append(radii, t.Radius)
-	}
-	if radii == nil {
-		for i := 0; float64(i)/4 <= p.RadiusCap(); i++ {
-			radii = append(radii, float64(i)/4)
-		}
-	}
-	return radii
-}
-
-// Anytime reports whether a trial may end at any of its looks, at a deadline for instance. Its claim is then still
-// false with probability at most α.
-func (p *Plan) Anytime() bool {
-	return p.rule.Name == Staged || p.rule.Name == Betting || p.open()
-}
-
-// open reports whether a look may end after any number of blocks.
-func (p *Plan) open() bool { return p.rule.Name == Anytime }
-
-// last is the number of the last look.
-func (p *Plan) last() int { return len(p.rule.Looks) - 1 }
-
-// Part is the plan of one shard by blocks. Its trials count and prove nothing: the merged run does.
+// Staged looks after 100, 200, 400, … samples and last after MaxSamples, J looks in all, each with a Clopper-Pearson
+// bound of confidence 1−α/J. By the union bound all J hold together with probability at least 1−α. So the largest
+// radius over the looks is certified, and when to stop may depend on the data in any way. It stops when the radius
+// would grow by at most Tolerance were the remaining samples to hit as often as those seen. So it stops for a hopeless
+// image, whose upper bound is below ½, and where the radius would grow by at most Tolerance even if all remaining
+// samples hit.
 //
-// Errors: a rule other than Fixed, more shards than blocks, as *OptionError.
-func (p *Plan) Part(s ledger.Shard) (*Plan, error) {
-	if p.rule.Name != Fixed {
-		return nil, OptionErrorf("the rule %q cannot be split by blocks: which it looks at depends on what it saw; "+
-			"split it by images", p.rule.Name)
-	}
-	blocks := (p.selection + p.MaxSamples()) / p.block
-	if s.Count > blocks {
-		return nil, OptionErrorf("%d shards of %d blocks an image, want at most one for each block", s.Count, blocks)
-	}
-	from, to, chosen := blocks*s.Index/s.Count, blocks*(s.Index+1)/s.Count, p.selection/p.block
-	q := *p
-	q.part = []int{from, to}
-	if from < chosen && chosen < to {
-		q.part = []int{from, chosen, to}
-	}
-	return &q, nil
+// A sample costs nothing in confidence, a look does: with MaxSamples = 100,000, α = 0.001 and eleven
+// looks the largest radius is 3.737σ, with Fixed 3.811σ.
+//
+// Budget: α/J at each look.
+const Staged Name = "staged"
+
+// ISS, input-specific sampling, takes the selection for a pilot (Chen, Li, Li et al. 2022). The votes of its class give
+// the number of fresh samples of the one look, at most MaxSamples. The radius is then expected to be at most Tolerance
+// below that of MaxSamples noise samples. The bound is Clopper-Pearson at confidence 1−α, from the fresh samples alone:
+// given the pilot their number is fixed. The program published with the method adds the pilot's samples to the bound.
+// Clopper-Pearson does not cover that, since they chose n.
+//
+// With n̄ = MaxSamples, LCB the bound with a real number of hits and the radius R(p, n) = σ·Φ⁻¹(LCB(np, n, α)),
+//
+//	n*(p) = least multiple of the block with R(p, n) ≥ R(p, n̄) − Tolerance,
+//	        or ≥ (1 − Tolerance)·R(p, n̄) where Relative.
+//
+// An image gets the largest n*(p) over the two-sided Clopper-Pearson interval of its pilot at confidence 1−α. It gets
+// none, and an abstention, where that is 0 or the interval is below ½. The interval, and any inaccuracy of n*, affect
+// the number of samples only.
+//
+// Budget: all of α at the one look.
+const ISS Name = "iss"
+
+// Betting decides whether the radius of an image is at least r, for one r or an ascending grid of them, and stops as
+// soon as it knows. It looks after every block at first, later after every 5 % more samples, and last after MaxSamples.
+// Radius r is certified at the first look where the test of p ≤ Φ(r/σ) has the wealth 1/α (bound.Betting), and all
+// smaller radii are certified. One look may certify several. The radius of an image is the largest one certified. An
+// image ends when all are certified, or at the last look. It also ends when the mirror image of the test says, at the
+// level Futility, that the next radius is hopeless. The reason for the end affects the samples only.
+//
+// Budget: all of α at every look, since the test holds at all of them together, and all of α for every radius. For let
+// p be the probability of the class, and r the smallest radius of the grid that is too large, p < Φ(r/σ). This r
+// depends on model, image and class, and is not random, since the class comes from other samples. Radii are certified
+// in ascending order, so a false claim on r or any larger radius needs r to be certified. Then the wealth of that one
+// test must reach 1/α while p ≤ Φ(r/σ). By Ville's inequality that has probability at most α.
+const Betting Name = "betting"
+
+// Anytime has no plan of looks: an image may have any number of noise samples behind its bound. The bound is the lower
+// end of a confidence sequence (bound.Mixture of strength 60), which holds at all numbers of samples together. So a run
+// may be stopped and continued at any time, and may choose the next image by all that was seen; it takes that of the
+// largest Priority. The claim is that of the counts at the stop.
+//
+// Budget: all of α at all numbers of samples together, by Ville's inequality. The bound of an image fails at some time
+// with probability at most α by its own noise alone.
+const Anytime Name = "anytime"
+
+// OptionError says which setting is out of range, and what was expected.
+type OptionError struct{ Reason string }
+
+func (e *OptionError) Error() string { return "rs: " + e.Reason }
+
+// Outcome is what is certified of an image.
+type Outcome struct {
+	Class  int     `json:"class"`  // of the smoothed classifier, or Abstain
+	K      int     `json:"k"`      // hits of the class, and
+	N      int     `json:"n"`      // noise samples, of the look behind the bound
+	Lower  float64 `json:"lower"`  // lower bound of the probability of the class
+	Radius float64 `json:"radius"` // certified ℓ2 radius, unit: full range of a value; 0 on abstention
+	// noise samples with an output that was not finite, or whose noise could not be drawn
+	Misses int `json:"misses"`
+	Passes int `json:"passes"` // noise samples in all, those of the selection included
 }

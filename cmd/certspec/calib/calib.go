@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 )
 
 // Command makes the command.
@@ -130,7 +130,7 @@ func readSamples(path string, stdin io.Reader) (*calib.Table, error) {
 	defer f.Close()
 	t, err := calib.ReadCSV(path, f)
 	if err != nil {
-		if scan, notLedger := ledger.Scan(path); notLedger == nil {
+		if scan, notLedger := ledgerio.Scan(path); notLedger == nil {
 			scan.Close()
 			return nil, cli.Usagef("%s is a ledger; give it by --ledger", path)
 		}

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/calib/calibplot"
+	"github.com/certspec/certspec/internal/calib/mip"
 	"github.com/certspec/certspec/internal/figure"
 )
 

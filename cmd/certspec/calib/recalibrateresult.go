@@ -6,7 +6,8 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/rs/confidences"
+	"github.com/certspec/certspec/internal/calib/recalibration"
+	"github.com/certspec/certspec/internal/rs/confidences/labelled"
 )
 
 // recalibrated is what "calib recalibrate" prints of a set of samples.
@@ -16,13 +17,13 @@ type recalibrated struct {
 	Words    string               `json:"words"`
 	FittedOn string               `json:"fitted_on"`
 	// digest of the ledger, or path of the CSV file, that it was fitted on
-	Source  string                `json:"source"`
-	Data    *confidences.Labelled `json:"data,omitempty"` // of a ledger
-	FittedN int                   `json:"fitted_n,omitempty"`
-	Judged  string                `json:"judged_on"`
-	Joint   *jointTerms           `json:"joint,omitempty"`
-	Rows    []calib.Judged        `json:"rows"` // as they are, recalibrated, constant
-	Useless bool                  `json:"no_better_than_a_constant"`
+	Source  string                 `json:"source"`
+	Data    *labelled.Images       `json:"data,omitempty"` // of a ledger
+	FittedN int                    `json:"fitted_n,omitempty"`
+	Judged  string                 `json:"judged_on"`
+	Joint   *jointTerms            `json:"joint,omitempty"`
+	Rows    []recalibration.Judged `json:"rows"` // as they are, recalibrated, constant
+	Useless bool                   `json:"no_better_than_a_constant"`
 
 	FittedSaturated int `json:"fitted_saturated,omitempty"` // see calib.Saturated; of an isotonic map 0
 	Saturated       int `json:"saturated,omitempty"`        // of those that are judged
@@ -86,7 +87,7 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 			r.Joint.Population = &addend
 		}
 	}
-	r.Rows, r.Useless, err = calib.JudgeRecalibration(r.Map, accuracy, s.Table, s.bins, failures)
+	r.Rows, r.Useless, err = recalibration.Judge(r.Map, accuracy, s.Table, s.bins, failures)
 	return r, err
 }
 

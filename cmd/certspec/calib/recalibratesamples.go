@@ -11,17 +11,17 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/rs/confidences/labelled"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/confidences"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // fitPart is what the map of a set is fitted on, or comes from.
 type fitPart struct {
 	table        *calib.Table
 	from, source string
-	data         *confidences.Labelled
+	data         *labelled.Images
 	saved        *calib.Recalibration
 }
 
@@ -40,14 +40,14 @@ func (o *recalibrateOptions) parts(cmd *cobra.Command, sets []*sampleFile) ([]fi
 func (o *recalibrateOptions) halves(ctx context.Context, sets []*sampleFile) ([]fitPart, error) {
 	parts := make([]fitPart, len(sets))
 	place := map[int]int{} // of a ledger's labelled images, by id
-	var data *confidences.Labelled
+	var data *labelled.Images
 	odd := 0
 	if o.ledger != "" {
 		run, err := rs.Open(o.ledger)
 		if err != nil {
 			return nil, err
 		}
-		data = confidences.LabelledOf(run)
+		data = labelled.Of(run)
 		first := make([]int, len(data.Images))
 		for i := range first {
 			first[i] = i
@@ -102,13 +102,13 @@ func (o *recalibrateOptions) other(cmd *cobra.Command, sets []*sampleFile) ([]fi
 		return nil, cli.Usagef("--fit has %d sets of samples, there are %d to judge: name the radii with --radii, "+
 			"and fit a ledger with a ledger", len(fits), len(sets))
 	}
-	var data *confidences.Labelled
+	var data *labelled.Images
 	if o.ledger != "" && fits[0].at != nil {
 		run, err := rs.Open(o.fit)
 		if err != nil {
 			return nil, err
 		}
-		data = confidences.LabelledOf(run)
+		data = labelled.Of(run)
 	}
 	if err := o.apart(cmd.Context(), o.fit, data); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 
 // apart refuses a map that was fitted on images that are judged, and for claims on the population
 // on images that are equal to one. data is nil where it is not known what a map was fitted on.
-func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confidences.Labelled) error {
+func (o *recalibrateOptions) apart(ctx context.Context, name string, data *labelled.Images) error {
 	if o.ledger == "" {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confi
 	if err != nil {
 		return err
 	}
-	judged := confidences.LabelledOf(run)
+	judged := labelled.Of(run)
 	if image, found := data.Shared(judged); found {
 		return fmt.Errorf("image %d of %s was fitted on in %s and is judged in %s: what is judged must not have "+
 			"been fitted on; expected other images, or leave --fit out", image, judged.Name, name, o.ledger)
@@ -201,7 +201,7 @@ func (o *recalibrateOptions) source() string {
 
 // sourceOf names a file of samples: a closed ledger by its digest, others by their path.
 func sourceOf(path string) string {
-	if l, err := ledger.Read(path); err == nil && l.Digest != "" {
+	if l, err := ledgerio.Read(path); err == nil && l.Digest != "" {
 		return l.Digest
 	}
 	if whole, err := filepath.Abs(path); err == nil {

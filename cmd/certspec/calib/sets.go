@@ -4,7 +4,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/calib/predictionset"
-	"github.com/certspec/certspec/rs/conformal"
+	"github.com/certspec/certspec/internal/rs/conformal"
 	"github.com/certspec/certspec/rs/noise"
 
 	crand "crypto/rand"

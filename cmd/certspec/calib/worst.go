@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/calib/mip"
 )
 
 // summary is a calib.Summary that prints itself.

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
+	"github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -225,7 +226,7 @@ func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 	c := &Result{
 		Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name,
 		Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
-		Seed: h.Seed, SeedChosen: h.SeedChosen, SeedNote: rs.SeedNote(*h), RadiusCap: run.RadiusCap(),
+		Seed: h.Seed, SeedChosen: h.SeedChosen, SeedNote: report.SeedNote(*h), RadiusCap: run.RadiusCap(),
 		Metrics: cli.Measure(run.Rows, o.radii, nil), Misses: run.Misses(), Passes: run.Passes(),
 		Preprocessing: first.Preprocessing,
 	}

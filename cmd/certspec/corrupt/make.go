@@ -7,11 +7,12 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/corrupt/setfolder"
 )
 
 // makeOptions are what the flags of "corrupt make" ask.
 type makeOptions struct {
-	corrupt.MakeOptions
+	setfolder.MakeOptions
 	images       cli.ImageOptions
 	words, names []string
 	centres      []int
@@ -88,7 +89,7 @@ func (o *makeOptions) write(cmd *cobra.Command) error {
 		return err
 	}
 	o.Progress = cli.Progress()
-	m, err := corrupt.Make(cmd.Context(), images, o.out, files, o.MakeOptions)
+	m, err := setfolder.Make(cmd.Context(), images, o.out, files, o.MakeOptions)
 	if err != nil {
 		return cli.Usage(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/rs/cite"
-	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 )
 
 // citeOptions are what the flags of "ledger cite" ask.
@@ -37,7 +37,7 @@ func citeCommand() *cobra.Command {
 }
 
 func (o *citeOptions) run(cmd *cobra.Command, args []string) error {
-	l, err := ledger.Read(args[0])
+	l, err := ledgerio.Read(args[0])
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -103,7 +104,7 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 		data, err := attest.Verona(run, times)
 		return errors.Join(err, cli.WriteOut(cmd, o.out, data))
 	case evalFormat:
-		l, err := ledger.Read(args[0])
+		l, err := ledgerio.Read(args[0])
 		if err != nil {
 			return err
 		}

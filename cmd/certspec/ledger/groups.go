@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/rs/compare"
 )
 
@@ -23,7 +23,7 @@ const published = 10_000
 
 // groups prints average certified radii of a folder of published logs, by frequency group.
 func (o *metricsOptions) groups(cmd *cobra.Command, folder string) error {
-	models, err := certified.ReadLogs(folder)
+	models, err := certifiedfiles.ReadLogs(folder)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -64,7 +65,7 @@ func describe(file string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	scan, err := ledger.Scan(file)
+	scan, err := ledgerio.Scan(file)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func describe(file string) (*Info, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Kind == ledger.ProvisionalLine {
+		if r.Kind == ledgerio.ProvisionalLine {
 			i.Provisional += r.Look.To - r.Look.From
 		}
 	}

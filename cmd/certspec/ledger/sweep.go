@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
@@ -191,7 +191,7 @@ func runNote(name string, s *sweep.Sweep) string {
 	note := fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %s noise samples per image.",
 		name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
 	if s.DrawnFrost {
-		note += " " + corrupt.DrawnFrost
+		note += " " + shared.DrawnFrost
 	}
 	return note
 }

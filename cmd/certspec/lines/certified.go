@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/lines/certified"
 )
@@ -74,9 +75,9 @@ func (c *certificates) load() (models []certified.Model, o certified.Options, er
 	switch {
 	case c.logs != "":
 		o.Period = period
-		models, err = certified.ReadLogs(c.logs)
+		models, err = certifiedfiles.ReadLogs(c.logs)
 	case len(c.ledgers) > 0:
-		models, err = certified.ReadLedgers(c.ledgers...)
+		models, err = certifiedfiles.ReadLedgers(c.ledgers...)
 	default:
 		for _, folder := range c.experiments {
 			found, err := results.Certified(folder)

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/lines/certified/leaveout"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines/certified"
 )
@@ -30,11 +31,11 @@ func (o *printOptions) predict(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	all := []certified.Prediction{}
+	all := []leaveout.Prediction{}
 	for _, r := range o.radii {
 		at := of
 		at.Radii = []float64{r}
-		p, err := certified.LeaveOneOut(models, at, o.within)
+		p, err := leaveout.LeaveOneOut(models, at, o.within)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/internal/ood/informative"
 )
 
 // checked is what "preflight --bounds --json" prints.
@@ -22,7 +22,7 @@ type checked struct {
 	Compared string                  `json:"compared"`
 	Layers   []feedforward.LayerInfo `json:"layers"`
 	Images   string                  `json:"images"`
-	Bounds   []ood.Tried             `json:"bounds"`
+	Bounds   []informative.Tried     `json:"bounds"`
 	Advice   string                  `json:"advice"`
 }
 
@@ -51,7 +51,7 @@ func (o *options) bounds(cmd *cobra.Command) error {
 		return err
 	}
 	var useful float64
-	if c.Bounds, useful, err = ood.Check(cmd.Context(), n, points, cli.Progress(), o.eps...); err != nil {
+	if c.Bounds, useful, err = informative.Check(cmd.Context(), n, points, cli.Progress(), o.eps...); err != nil {
 		return err
 	}
 	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/calib/mip"
 	"github.com/certspec/certspec/internal/figure"
 )
 

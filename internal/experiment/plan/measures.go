@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"os"
 
-	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/calib/mip"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/rs/heatmap"

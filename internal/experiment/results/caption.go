@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 )
@@ -111,7 +111,7 @@ func (f *TableBuilder) corruptions(frost bool) string {
 	}
 	made := "Corrupted images are made by certspec from the clean ones, not those of the published files."
 	if frost {
-		made += " " + corrupt.DrawnFrost
+		made += " " + shared.DrawnFrost
 	}
 	return made
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/resample"
@@ -195,7 +195,7 @@ func TestDrawnFrostIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Count(strings.Join(f.Notes, "\n"), corrupt.DrawnFrost); said != map[bool]int{true: 1}[c.said] {
+		if said := strings.Count(strings.Join(f.Notes, "\n"), shared.DrawnFrost); said != map[bool]int{true: 1}[c.said] {
 			t.Errorf("%s: said %d times", c.table, said)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
@@ -99,7 +99,7 @@ func (r recordReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 		return nil, err
 	}
 	if slices.ContainsFunc(cells, func(c sweep.Cell) bool { return c.Corruption == "frost" }) {
-		notes = append(notes, corrupt.DrawnFrost)
+		notes = append(notes, shared.DrawnFrost)
 	}
 	for _, field := range slices.Sorted(maps.Keys(r.Sets)) {
 		if _, there := r.Placed[field]; !there {

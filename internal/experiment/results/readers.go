@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/rs/heatmap"
@@ -174,7 +174,7 @@ func (evaluationReader) fill(f *TableBuilder, out *Filled) (notes []string, _ er
 		sum.Clean = resample.Interval{Low: max(0, sum.Clean.Low), High: min(1, sum.Clean.High)}
 		l.Found["evaluate"] = sum
 		if len(notes) == 0 && slices.Contains(sum.Sets, "frost") {
-			notes = []string{corrupt.DrawnFrost}
+			notes = []string{shared.DrawnFrost}
 		}
 	}
 	return notes, nil

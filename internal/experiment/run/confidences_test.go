@@ -20,10 +20,10 @@ import (
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Confidences are certified and attacked, a grid gives a line for each point, and fine-tuning begins with the weights of its start.
@@ -155,7 +155,7 @@ func TestConfidencesOfAdaptedNetworks(t *testing.T) {
 			t.Fatal(err)
 		}
 		weights[info.Identity.Weights] = true
-		l, err := ledger.Read(filepath.Join(o.Folder, "calibration", slug+".ledger"))
+		l, err := ledgerio.Read(filepath.Join(o.Folder, "calibration", slug+".ledger"))
 		if err != nil {
 			t.Fatal(err)
 		}

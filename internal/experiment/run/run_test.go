@@ -15,9 +15,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // A table is made, and its numbers are those of the ledgers; the second run does nothing.
@@ -37,7 +37,7 @@ func TestTable(t *testing.T) {
 	weights := map[string]bool{}
 	for i, slug := range []string{"tiny-g-s1", "tiny-hcr-s1", "tiny-bn-s1"} {
 		for k, cell := range cells {
-			l, err := ledger.Read(filepath.Join(o.Folder, "ledgers", slug, cell+".ledger"))
+			l, err := ledgerio.Read(filepath.Join(o.Folder, "ledgers", slug, cell+".ledger"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -100,7 +101,7 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 
 // LedgerClosed reports whether a ledger is there with its claims.
 func LedgerClosed(path string) (bool, error) {
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	var format *ledger.FormatError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) {
 		return false, nil

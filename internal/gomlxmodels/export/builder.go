@@ -84,7 +84,7 @@ func (b *builder) factors(norm string) (factor, bias []float64) {
 }
 
 // affine is a batch normalisation with no convolution before it.
-func (b *builder) affine(l nets.Layer, x string) string {
+func (b *builder) affine(l netparts.Layer, x string) string {
 	dims := func(channels int) []int {
 		if l.Flat {
 			return []int{channels}
@@ -111,7 +111,7 @@ func ints(name string, values ...int64) onnxfile.Attribute {
 }
 
 // folded is a convolution whose outputs are scaled by factors and moved by biases.
-func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) string {
+func (b *builder) folded(l netparts.Layer, x string, factors, biases []float64) string {
 	conv, stride := l.Name, l.Stride
 	kernel := b.tensor(conv + "/kernel") // [size, size, in, out]
 	if l.Bias {
@@ -188,7 +188,7 @@ func (b *builder) mixture(name, x string, of pixel.Shape) string {
 
 // dense is a dense layer. Its inputs come from activations of so many pixels, channel by
 // channel, where the network's own order is pixel by pixel.
-func (b *builder) dense(l nets.Layer, x string, pixels int) string {
+func (b *builder) dense(l netparts.Layer, x string, pixels int) string {
 	name := l.Name
 	kernel := b.tensor(name + "/kernel")
 	inputs, outputs := kernel.Shape[0], kernel.Shape[1]
@@ -212,7 +212,7 @@ func (b *builder) dense(l nets.Layer, x string, pixels int) string {
 }
 
 // maximum is that over 3×3 or 2×2 pixels of an image.
-func (b *builder) maximum(l nets.Layer, x string, of pixel.Shape) string {
+func (b *builder) maximum(l netparts.Layer, x string, of pixel.Shape) string {
 	size := int64(l.Size)
 	pads := ints("pads", 1, 1, 1, 1)
 	if size == 2 {

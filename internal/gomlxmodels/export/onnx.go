@@ -116,46 +116,46 @@ func (b *builder) network(a nets.Architecture) {
 			x = names[l.Inputs[0]]
 		}
 		switch l.Kind {
-		case nets.ImagesLayer:
+		case netparts.Images:
 			if x = inputName; a.Denoiser == 0 {
 				x = b.normalized(a, x)
 			}
-		case nets.NormalizeLayer:
+		case netparts.Normalize:
 			x = b.normalized(a, x)
-		case nets.UnfoldLayer:
+		case netparts.Unfold:
 			x = b.node("DepthToSpace", l.Name, []string{x}, onnxfile.IntAttribute("blocksize", 2))
-		case nets.ConvLayer:
+		case netparts.Conv:
 			// The normalisation of what nobody else takes is folded into the convolution.
-			if norm := i + 1; users[i] == 1 && layers[norm].Kind == nets.NormLayer && layers[norm].Inputs[0] == i {
+			if norm := i + 1; users[i] == 1 && layers[norm].Kind == netparts.Norm && layers[norm].Inputs[0] == i {
 				factors, biases := b.factors(layers[norm].Name)
 				x = b.folded(l, x, factors, biases)
 			} else {
 				x = b.folded(l, x, ones(l.Shape.Channels), make([]float64, l.Shape.Channels))
 			}
-		case nets.NormLayer:
-			if in := l.Inputs[0]; in != i-1 || users[in] != 1 || layers[in].Kind != nets.ConvLayer {
+		case netparts.Norm:
+			if in := l.Inputs[0]; in != i-1 || users[in] != 1 || layers[in].Kind != netparts.Conv {
 				x = b.affine(l, x)
 			}
-		case nets.ReLULayer:
+		case netparts.ReLU:
 			x = b.node("Relu", x+"/relu", []string{x})
-		case nets.AddLayer:
+		case netparts.Add:
 			x = b.node("Add", l.Name, []string{x, names[l.Inputs[1]]})
-		case nets.MaxPoolLayer:
+		case netparts.MaxPool:
 			x = b.maximum(l, x, layers[l.Inputs[0]].Shape)
-		case nets.MeanPoolLayer:
+		case netparts.MeanPool:
 			x = b.node("GlobalAveragePool", l.Name, []string{x})
 			x = b.flatten(x)
-		case nets.DenseLayer:
+		case netparts.Dense:
 			in := layers[l.Inputs[0]]
 			if !in.Flat {
 				x = b.flatten(x)
 			}
 			x = b.dense(l, x, in.Shape.Height*in.Shape.Width)
-		case nets.HalveLayer:
+		case netparts.Halve:
 			x = b.node("AveragePool", l.Name, []string{x}, ints("kernel_shape", 2, 2), ints("strides", 2, 2))
-		case nets.MixtureLayer:
+		case netparts.Mixture:
 			x = b.mixture(l.Name, b.flatten(x), layers[l.Inputs[0]].Shape)
-		case nets.JoinLayer:
+		case netparts.Join:
 			x = b.join(l.Name, x, names[l.Inputs[1]], l.Shape.Channels, a.Shift)
 		default:
 			panic("export: no form of a layer " + string(l.Kind))

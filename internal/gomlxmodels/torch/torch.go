@@ -21,6 +21,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
 // ExportWeights gives the weights of a model in PyTorch's names and layouts. The input layer of the
@@ -50,7 +51,7 @@ func arrangement(a nets.Architecture) []place {
 	unbiased := map[string]bool{} // those without a bias
 	layers := a.Layers()
 	for _, l := range layers {
-		if l.Kind == nets.DenseLayer {
+		if l.Kind == netparts.Dense {
 			depths[l.Name+"/kernel"] = layers[l.Inputs[0]].Shape.Channels
 			unbiased[l.Name+"/kernel"] = !l.Bias
 		}

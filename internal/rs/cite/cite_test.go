@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/rs/cite"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -81,7 +82,7 @@ func TestSoftwareIsThatOfCitationFile(t *testing.T) {
 }
 
 func TestLedger(t *testing.T) {
-	l, err := ledger.Read("../../../rs/testdata/v1-staged.ledger")
+	l, err := ledgerio.Read("../../../rs/testdata/v1-staged.ledger")
 	if err != nil {
 		t.Fatal(err)
 	}

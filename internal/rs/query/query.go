@@ -15,10 +15,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Question is what is asked of every image.
@@ -53,7 +54,7 @@ type Answer struct {
 // counts; a k that is not in [1, classes); a share outside [0, 1), or above 0 under the rule betting; an image
 // without values for ℓ∞ radii.
 func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
-	s, err := ledger.Scan(path)
+	s, err := ledgerio.Scan(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
 		return fail("the rule betting spends all of alpha on its targets: it leaves no share for bounds on other " +
 			"classes")
 	}
-	plan, err := rule.Of(h)
+	plan, err := stopping.Of(h)
 	if err != nil {
 		return fail("%w", err)
 	}
@@ -121,13 +122,13 @@ func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case r.Kind == ledger.ClaimLine:
+		case r.Kind == ledgerio.ClaimLine:
 			if r.Claim != judged[at] {
 				return fail("image %d: its claim does not follow from its counts; certspec ledger verify says more",
 					r.Claim.Image)
 			}
 			at++
-		case r.Kind == ledger.DigestLine:
+		case r.Kind == ledgerio.DigestLine:
 			a.Digest = r.Digest
 		}
 	}
@@ -138,8 +139,8 @@ func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
 }
 
 // claims answers for some images, and says what the ledger claims of them.
-func (q Question) claims(ctx context.Context, plan *rule.Plan, sigma float64, images [][]ledger.Look, claims []Claim,
-	follows []ledger.Claim) error {
+func (q Question) claims(ctx context.Context, plan *stopping.Plan, sigma float64, images [][]ledger.Look,
+	claims []Claim, follows []ledger.Claim) error {
 	errs := make([]error, len(images))
 	var workers sync.WaitGroup
 	each := len(images)/max(1, runtime.GOMAXPROCS(0)) + 1
@@ -163,14 +164,14 @@ func (q Question) claims(ctx context.Context, plan *rule.Plan, sigma float64, im
 }
 
 // claim answers for one image, with an ℓ2 radius, and says what the ledger claims of it.
-func (q Question) claim(plan *rule.Plan, sigma float64, looks []ledger.Look) (Claim, ledger.Claim, error) {
+func (q Question) claim(plan *stopping.Plan, sigma float64, looks []ledger.Look) (Claim, ledger.Claim, error) {
 	first := looks[0]
 	c := Claim{Image: first.Image, Label: first.Label, Class: rs.Abstain}
 	out, err := plan.Judge(looks)
 	if err != nil {
 		return c, ledger.Claim{}, err
 	}
-	follows := out.Claim(first.Image)
+	follows := stopping.Claim(out, first.Image)
 	if q.TopK == 1 && q.Share == 0 { // the ledger says it
 		c.Class, c.Lower, c.Radius = out.Class, out.Lower, out.Radius
 		return c, follows, nil
@@ -190,7 +191,7 @@ func (q Question) claim(plan *rule.Plan, sigma float64, looks []ledger.Look) (Cl
 }
 
 // derive is what the looks of an image, the selection first, prove of a class that they did not choose.
-func (q Question) derive(plan *rule.Plan, sigma float64, class int, looks []ledger.Look) (Claim, error) {
+func (q Question) derive(plan *stopping.Plan, sigma float64, class int, looks []ledger.Look) (Claim, error) {
 	c := Claim{Image: looks[0].Image, Label: looks[0].Label, Class: rs.Abstain}
 	hits, others, samples := tally(looks, class, q.TopK, plan)
 	lower, err := plan.ClassBound(hits, samples, 1-q.Share)
@@ -230,7 +231,7 @@ func selected(l ledger.Look) int {
 // tally gives, up to each look behind the selection, the hits of a class, and the noise samples that spoke against
 // the j-th most frequent of the others, j < k. A miss speaks for all of them, since nobody knows which class it
 // hides.
-func tally(looks []ledger.Look, class, k int, plan *rule.Plan) (hits []int, others [][]int, samples []int) {
+func tally(looks []ledger.Look, class, k int, plan *stopping.Plan) (hits []int, others [][]int, samples []int) {
 	others = make([][]int, k)
 	counts := map[int32]int{}
 	misses := 0

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -46,9 +47,9 @@ func counts(n int, p []float64, visit func(k []int, prob float64)) {
 }
 
 // plan is a rule on ten noise samples a block, with looks behind the selection after so many.
-func plan(t *testing.T, h ledger.Header) *rule.Plan {
+func plan(t *testing.T, h ledger.Header) *stopping.Plan {
 	t.Helper()
-	p, err := rule.Of(h)
+	p, err := stopping.Of(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestFalseClaimsExactly(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := rule.Settings{Rule: rule.Anytime, Sigma: 1, Alpha: alpha, Block: 10, Selection: 10, MaxSamples: 1000}
-	mixture, err := rule.New(settings)
+	mixture, err := stopping.New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Set is a claim on all labelled images at once: it is false with probability at most Level. Each claim on an image
@@ -150,7 +150,7 @@ func checkLevel(level float64) error {
 }
 
 func decimal(x float64) *big.Rat {
-	r, _ := new(big.Rat).SetString(rule.RadiusText(x))
+	r, _ := new(big.Rat).SetString(stopping.RadiusText(x))
 	return r
 }
 

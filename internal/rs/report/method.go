@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -38,7 +37,7 @@ func (r *Report) subject(d *document) {
 		"format of the ledger", fmt.Sprintf("version %d", h.Version),
 		"digest of the ledger", or(r.Digest),
 	))
-	d.add(words(rs.SeedNote(*h)))
+	d.add(words(SeedNote(*h)))
 }
 
 func (r *Report) rule(d *document) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/ledger/scorefile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -32,7 +33,7 @@ func ScoredLedger(ctx context.Context, folder string, images, n int) (path strin
 	h.Data.Images = images
 	open, path := filepath.Join(folder, "open.ledger"), filepath.Join(folder, "scored.ledger")
 	err = scorefile.Create(open, h, func(w *scorefile.Writer) error {
-		err := ledger.Create(open, h, func(e *ledger.Encoder) error {
+		err := ledgerio.Create(open, h, func(e *ledgerio.Encoder) error {
 			for i := range images {
 				selection := h.Selection / h.Block
 				e.Look(ledger.Look{Image: i, Label: i % 5, To: selection,

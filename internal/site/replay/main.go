@@ -18,9 +18,9 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/classifier/integers"
 	"github.com/certspec/certspec/internal/intnet"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 func main() {
@@ -43,7 +43,7 @@ func replay(path, network, count string) (*rs.Replayed, error) {
 	if err != nil || images < 1 {
 		return nil, fmt.Errorf("%q images; expected at least 1", count)
 	}
-	l, err := ledger.Read(path)
+	l, err := ledgerio.Read(path)
 	if err != nil {
 		return nil, err
 	}

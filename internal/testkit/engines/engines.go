@@ -21,6 +21,13 @@ func Backend(t testing.TB, engine string) *backend.Backend {
 	return b
 }
 
+// OnBackends runs a test on the Go backend and on XLA.
+func OnBackends(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
+	for _, engine := range []string{"go", "xla"} {
+		t.Run(engine, func(t *testing.T) { test(t, Backend(t, engine)) })
+	}
+}
+
 // NeedONNXRuntime skips a test where the library is missing.
 func NeedONNXRuntime(t testing.TB) {
 	t.Helper()

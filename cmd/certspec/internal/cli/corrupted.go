@@ -15,8 +15,6 @@ import (
 type CorruptOptions struct {
 	text     string
 	severity int
-	seed     uint64
-	variants CorruptVariants
 	cmd      *cobra.Command
 }
 
@@ -28,8 +26,6 @@ func (o *CorruptOptions) Flags(cmd *cobra.Command) {
 			"corrupt the images first: a name with --severity, or fog:3 or fourier:fc=3,a=0.5,eps=8; see certspec "+
 				"corrupt list", Corruptions)
 		f.IntVar(&o.severity, "severity", 0, "of --corrupt, 1 to 5")
-		f.Uint64Var(&o.seed, "corrupt-seed", 0, "of the random numbers of --corrupt")
-		o.variants.Flags(f)
 	})
 }
 
@@ -37,10 +33,8 @@ func (o *CorruptOptions) Flags(cmd *cobra.Command) {
 func (o *CorruptOptions) Open(images *dataset.Dataset) (*dataset.Dataset, error) {
 	f := o.cmd.Flags()
 	if !f.Changed("corrupt") {
-		for _, name := range []string{"severity", "corrupt-seed", "glass-swap", "fourier-archive", "photographs"} {
-			if f.Changed(name) {
-				return nil, Usagef("--%s without --corrupt", name)
-			}
+		if f.Changed("severity") {
+			return nil, Usagef("--severity without --corrupt")
 		}
 		return images, nil
 	}
@@ -54,9 +48,7 @@ func (o *CorruptOptions) Open(images *dataset.Dataset) (*dataset.Dataset, error)
 		}
 		s.Severity = o.severity
 	}
-	s.Archive = s.Archive || o.variants.Archive
-	s.GlassSwap, s.Photographs = s.GlassSwap || o.variants.GlassSwap, o.variants.Photographs
-	images, err = corrupt.Dataset(images, s, o.seed)
+	images, err = corrupt.Dataset(images, s, 0)
 	return images, Usage(err)
 }
 

@@ -43,8 +43,6 @@ func RunFlags(cmd *cobra.Command, o *rs.Options) {
 		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
-		f.BoolVar(&o.Paired, "paired", false,
-			"derive the seed from data and settings alone: the same noise for all models; it pays where they agree on most")
 	})
 }
 

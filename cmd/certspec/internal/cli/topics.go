@@ -82,8 +82,8 @@ certspec report says what holds for all at once.
 --n is the maximum number of noise samples, --n0 the number that chooses the class, --block the number
 in one call of the model. certspec plan compares the rules on your model, before a run.
 
---seed is derived from model, data and settings; --paired leaves the model out, so that several models
-meet the same noise. Whoever chooses settings by looking at a ledger must
+--seed is derived from model, data and settings; with one --seed, several models meet the same noise.
+Whoever chooses settings by looking at a ledger must
 draw new noise, by another --seed, or the certificates do not hold.
 `},
 	{"output", "Files, JSON, progress and exit codes", "out json",

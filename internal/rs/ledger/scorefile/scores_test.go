@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -30,7 +31,7 @@ func scoredHeader() ledger.Header {
 // Every look behind a selection has its scores, in the order of the looks.
 func TestScoresOfLooks(t *testing.T) {
 	const file = "../../../golden/testdata/rs-scores.ledger"
-	l, err := ledger.Read(file)
+	l, err := ledgerio.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
