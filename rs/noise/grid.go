@@ -41,11 +41,19 @@ type Grid struct {
 	reach     int      // |K| ≤ reach
 	cells     []uint64 // see thresholdCells
 	table     *[1 << prefixBits]int16
+	below     [1<<(prefixBits-bucketBits) + 1]uint16 // thresholds below 2^bucketBits prefixes
+	// addDecided adds noise to an image where a prefix decides it, and lists the values that are left in open, which
+	// has room for all.
+	addDecided func(dst, image []int16, prefixes []byte, open []uint16) []uint16
 }
+
+// addVectors makes addDecided by vectors; nil where the processor has none, and its result where σ is too large.
+var addVectors func(g *Grid) func(dst, image []int16, prefixes []byte, open []uint16) []uint16
 
 const (
 	prefixBits = 16
 	suffixBits = wordBits - prefixBits
+	bucketBits = 4
 	undecided  = math.MinInt16
 )
 
@@ -79,28 +87,37 @@ func newGrid(sigma float64) *Grid {
 	// Beyond high−low every Z is clamped; beyond farthest no 60 bits lead.
 	g.reach = min(g.high-g.low, int(farthest*pixel.Steps*sigma)+2)
 	g.cells = thresholdCells(sigma, g.reach)
-	g.table = prefixTable(g.cells, g.reach)
+	g.prefixes()
+	if addVectors != nil {
+		g.addDecided = addVectors(g)
+	}
+	if g.addDecided == nil {
+		g.addDecided = g.addPlain
+	}
 	return g
 }
 
-// prefixTable tells for each 16-bit prefix the value that it decides, or undecided where a
+// prefixes makes the table, which tells for each 16-bit prefix the value that it decides, or undecided where a
 // threshold falls among the 60-bit words of that prefix.
-func prefixTable(cells []uint64, reach int) *[1 << prefixBits]int16 {
-	table := new([1 << prefixBits]int16)
+func (g *Grid) prefixes() {
+	g.table = new([1 << prefixBits]int16)
 	i := 0 // the number of thresholds below the prefix
-	for prefix := range table {
+	for prefix := range g.table {
+		if prefix%(1<<bucketBits) == 0 {
+			g.below[prefix>>bucketBits] = uint16(i)
+		}
 		end := uint64(prefix+1) << suffixBits
 		start := i
-		for i < len(cells) && cells[i] < end {
+		for i < len(g.cells) && g.cells[i] < end {
 			i++
 		}
 		if i > start {
-			table[prefix] = undecided
+			g.table[prefix] = undecided
 		} else {
-			table[prefix] = int16(i - reach)
+			g.table[prefix] = int16(i - g.reach)
 		}
 	}
-	return table
+	g.below[len(g.below)-1] = uint16(i)
 }
 
 // Sigma is the standard deviation in units of the full pixel range.
@@ -139,71 +156,68 @@ func (g *Grid) add(dst, image []int16, s *gridStream) (ok bool) {
 	for len(image) > 0 {
 		n := min(len(image), valuesPerChunk)
 		place, prefixes := s.prefixes(n)
-		for _, i := range addDecided(g, dst[:n], image[:n], prefixes, s.open[:]) {
-			ok = g.slow(&dst[i], image[i], binary.LittleEndian.Uint16(prefixes[2*i:]), s, place+uint64(i)) && ok
+		open := g.addDecided(dst[:n], image[:n], prefixes, s.open[:])
+		words := s.words[:len(open)]
+		for j, i := range open {
+			words[j] = place + uint64(i)
+		}
+		s.bits.suffixes(words)
+		for j, i := range open {
+			k, decided := g.decide(binary.LittleEndian.Uint16(prefixes[2*i:]), words[j])
+			dst[i], ok = g.clamp(int(image[i])+k), ok && decided
 		}
 		dst, image = dst[n:], image[n:]
 	}
 	return ok
 }
 
-// addDecided is addDecidedFrom the first value on; vectors do it where the processor has them.
-var addDecided = addPlain
-
-func addPlain(g *Grid, dst, image []int16, prefixes []byte, open []uint16) []uint16 {
-	return g.addDecidedFrom(0, 0, dst, image, prefixes, open)
+func (g *Grid) addPlain(dst, image []int16, prefixes []byte, open []uint16) []uint16 {
+	return g.addFrom(0, 0, dst, image, prefixes, open)
 }
 
-// addDecidedFrom adds noise to an image from value i on where the table has it. After the first n in open it lists
-// the values that are left: those that the table does not decide, and those beside them. There is room for all.
-func (g *Grid) addDecidedFrom(i, n int, dst, image []int16, prefixes []byte, open []uint16) []uint16 {
+// addFrom is addPlain from value i on, and lists after the first n in open.
+func (g *Grid) addFrom(i, n int, dst, image []int16, prefixes []byte, open []uint16) []uint16 {
 	span := uint(g.high - g.low)
-	dst, image, prefixes = dst[i:], image[i:], prefixes[2*i:]
-	for ; len(image) >= 4 && len(dst) >= 4 && len(prefixes) >= 8; i += 4 {
-		word := binary.LittleEndian.Uint64(prefixes)
-		z0 := int(image[0]) + int(g.table[uint16(word)])
-		z1 := int(image[1]) + int(g.table[uint16(word>>16)])
-		z2 := int(image[2]) + int(g.table[uint16(word>>32)])
-		z3 := int(image[3]) + int(g.table[word>>48])
-		dst[0], dst[1], dst[2], dst[3] = int16(z0), int16(z1), int16(z2), int16(z3)
+	for ; i+4 <= len(image); i += 4 {
+		word := binary.LittleEndian.Uint64(prefixes[2*i:])
+		x, to := (*[4]int16)(image[i:]), (*[4]int16)(dst[i:])
+		z0 := int(x[0]) + int(g.table[uint16(word)])
+		z1 := int(x[1]) + int(g.table[uint16(word>>16)])
+		z2 := int(x[2]) + int(g.table[uint16(word>>32)])
+		z3 := int(x[3]) + int(g.table[word>>48])
+		to[0], to[1], to[2], to[3] = int16(z0), int16(z1), int16(z2), int16(z3)
 		// Below low and above high in one comparison; undecided lies below any z.
 		if uint(z0-g.low) > span || uint(z1-g.low) > span || uint(z2-g.low) > span || uint(z3-g.low) > span {
-			*(*[4]uint16)(open[n:]) = [4]uint16{uint16(i), uint16(i + 1), uint16(i + 2), uint16(i + 3)}
-			n += 4
+			for j := range 4 {
+				n = g.addOne(i+j, n, dst, image, prefixes, open)
+			}
 		}
-		image, dst, prefixes = image[4:], dst[4:], prefixes[8:]
 	}
-	for range image {
-		open[n] = uint16(i)
-		n, i = n+1, i+1
+	for ; i < len(image); i++ {
+		n = g.addOne(i, n, dst, image, prefixes, open)
 	}
 	return open[:n]
 }
 
-// slow draws one value, whatever its prefix is.
-func (g *Grid) slow(dst *int16, x int16, prefix uint16, s *gridStream, place uint64) (ok bool) {
-	k, ok := int(g.table[prefix]), true
+// addOne adds noise to value i, or lists it after the first n in open, and returns how many are listed.
+func (g *Grid) addOne(i, n int, dst, image []int16, prefixes []byte, open []uint16) int {
+	k := g.table[binary.LittleEndian.Uint16(prefixes[2*i:])]
+	dst[i], open[n] = g.clamp(int(image[i])+int(k)), uint16(i)
 	if k == undecided {
-		k, ok = g.decide(prefix, s.suffix(place))
+		n++
 	}
-	*dst = int16(max(g.low, min(g.high, int(x)+k)))
-	return ok
+	return n
 }
+
+func (g *Grid) clamp(z int) int16 { return int16(max(g.low, min(g.high, z))) }
 
 // decide finds K from an undecided prefix and the further 44 bits; ok is false where all 60
 // bits together are the cell of a threshold.
 func (g *Grid) decide(prefix uint16, suffix uint64) (k int, ok bool) {
 	u := uint64(prefix)<<suffixBits | suffix
-	// The nearest decided prefix below tells how many thresholds lie below it.
-	i := 0
-	for p := int(prefix) - 1; p >= 0; p-- {
-		if v := g.table[p]; v != undecided {
-			i = int(v) + g.reach
-			break
-		}
+	from, to := g.below[prefix>>bucketBits], g.below[prefix>>bucketBits+1]
+	for from < to && g.cells[from] < u {
+		from++
 	}
-	for i < len(g.cells) && g.cells[i] < u {
-		i++
-	}
-	return i - g.reach, i == len(g.cells) || g.cells[i] != u
+	return int(from) - g.reach, from == to || g.cells[from] != u
 }

@@ -213,13 +213,16 @@ func TestFailedSamples(t *testing.T) {
 		for i := range length {
 			if c == 2 && i == 13 || c == 5 && i == 0 {
 				prefix := uint64(binary.LittleEndian.Uint16(prefixes[2*i:]))
-				cells = append(cells, prefix<<suffixBits|identity.suffix(place+uint64(i)))
+				suffix := []uint64{place + uint64(i)}
+				identity.bits.suffixes(suffix)
+				cells = append(cells, prefix<<suffixBits|suffix[0])
 			}
 		}
 	}
 	slices.Sort(cells)
 	g := &Grid{low: -255, high: 510, reach: len(cells) / 2, cells: cells}
-	g.table = prefixTable(g.cells, g.reach)
+	g.prefixes()
+	g.addDecided = g.addPlain
 	failed, err := g.AddTo(make([]int16, number*length), make([]int16, length), at, first, []int{-1})
 	if err != nil || !slices.Equal(failed, []int{-1, 2, 5}) {
 		t.Errorf("failed noise samples %v, error %v, want 2 and 5 appended", failed, err)

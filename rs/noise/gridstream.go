@@ -20,31 +20,61 @@ const (
 // 44 bits of the first eight bytes, little-endian, of the encryption of 2¹²⁷ + place, a
 // counter that the prefixes never reach.
 type gridStream struct {
+	bits  randomBits
+	place uint64 // of the next prefix
+	chunk [2 * valuesPerChunk]byte
+	open  [valuesPerChunk + 32]uint16 // scratch of Grid.add; a vector is stored beyond the last
+	words [valuesPerChunk]uint64      // likewise
+}
+
+// randomBits are those of one key.
+type randomBits interface {
+	// prefixes fills whole blocks with the next of counter mode. There is room behind them up to a multiple of
+	// 256 bytes.
+	prefixes(to []byte)
+	// suffixes replaces places by the suffixes there.
+	suffixes(places []uint64)
+}
+
+// newBits begins counter mode at a block; vectors do it where the processor has them.
+var newBits = newCipherBits
+
+// cipherBits are by the standard library.
+type cipherBits struct {
 	cipher  cipher.Block
 	counter cipher.Stream
-	place   uint64 // of the next prefix
-	chunk   [2 * valuesPerChunk]byte
 	block   [aes.BlockSize]byte
-	open    [valuesPerChunk + 32]uint16 // scratch of Grid.add; a vector is stored beyond the last
+}
+
+func newCipherBits(key [aes.BlockSize]byte, first uint64) randomBits {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic("noise: " + err.Error()) // cannot be: the length of the key is constant
+	}
+	var start [aes.BlockSize]byte
+	binary.BigEndian.PutUint64(start[8:], first)
+	return &cipherBits{cipher: block, counter: cipher.NewCTR(block, start[:])}
 }
 
 var zeros [2 * valuesPerChunk]byte // what counter mode is added to
 
+func (b *cipherBits) prefixes(to []byte) { b.counter.XORKeyStream(to, zeros[:len(to)]) }
+
+func (b *cipherBits) suffixes(places []uint64) {
+	for i, place := range places {
+		clear(b.block[:])
+		b.block[0] = 0x80
+		binary.BigEndian.PutUint64(b.block[8:], place)
+		b.cipher.Encrypt(b.block[:], b.block[:])
+		places[i] = binary.LittleEndian.Uint64(b.block[:]) >> (64 - suffixBits)
+	}
+}
+
 // newGridStream returns the stream of a block from sample number first on, for images of the given length.
 func newGridStream(at Address, first, length int) *gridStream {
 	secret := key(LawGrid, at, 0)
-	block, err := aes.NewCipher(secret[:16])
-	if err != nil {
-		panic("noise: " + err.Error()) // cannot be: the length of the key is constant
-	}
-	copyBlocks := uint64(blocks(length))
-	var start [aes.BlockSize]byte
-	binary.BigEndian.PutUint64(start[8:], uint64(first)*copyBlocks)
-	return &gridStream{
-		cipher:  block,
-		counter: cipher.NewCTR(block, start[:]),
-		place:   uint64(first) * copyBlocks * valuesPerBlock,
-	}
+	start := uint64(first) * uint64(blocks(length))
+	return &gridStream{bits: newBits([aes.BlockSize]byte(secret[:aes.BlockSize]), start), place: start * valuesPerBlock}
 }
 
 // blocks is the number of blocks of the cipher that hold the prefixes of so many values.
@@ -57,16 +87,6 @@ func (s *gridStream) prefixes(values int) (place uint64, bytes []byte) {
 	n := blocks(values)
 	place = s.place
 	s.place += uint64(n) * valuesPerBlock
-	bytes = s.chunk[:n*aes.BlockSize]
-	s.counter.XORKeyStream(bytes, zeros[:len(bytes)])
-	return place, bytes[:2*values]
-}
-
-// suffix returns the further bits of the value at a place.
-func (s *gridStream) suffix(place uint64) uint64 {
-	clear(s.block[:])
-	s.block[0] = 0x80
-	binary.BigEndian.PutUint64(s.block[8:], place)
-	s.cipher.Encrypt(s.block[:], s.block[:])
-	return binary.LittleEndian.Uint64(s.block[:]) >> (64 - suffixBits)
+	s.bits.prefixes(s.chunk[:n*aes.BlockSize])
+	return place, s.chunk[:2*values]
 }
