@@ -1,11 +1,6 @@
 package dataset
 
-import (
-	"context"
-	"io"
-
-	"github.com/certspec/certspec/internal/npy"
-)
+import "context"
 
 // ReadArray reads a NumPy file of uint8 images, N×H×W×C with 1 or 3 channels or N×H×W, without labels: all are -1. The
 // ids are the places in the file.
@@ -22,11 +17,4 @@ func ReadArray(ctx context.Context, path string) (*Images, error) {
 	im.Shape, im.Pixels = b.shape, b.pixels
 	im.Digest = im.ContentDigest()
 	return im, nil
-}
-
-// WriteArrayHeader writes what stands before the data of a NumPy file, format version 1.0: the type of the values, as
-// "|u1" (uint8), "<i8" or "<f4", and the shape; the data follow in C order.
-func WriteArrayHeader(w io.Writer, descr string, shape ...int) error {
-	_, err := w.Write(npy.Header{Type: descr, Shape: shape}.Append(nil))
-	return err
 }

@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/pixel"
 )
 
 func TestArrayHeader(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteArrayHeader(&b, "|u1", 30000, 32, 32, 3); err != nil {
+	if err := npy.WriteHeader(&b, "|u1", 30000, 32, 32, 3); err != nil {
 		t.Fatal(err)
 	}
 	// What NumPy 2.4 writes for np.save of np.zeros((30000, 32, 32, 3), np.uint8).
@@ -23,7 +24,7 @@ func TestArrayHeader(t *testing.T) {
 		t.Errorf("%q; expected %q", b.String(), want)
 	}
 	b.Reset()
-	if err := WriteArrayHeader(&b, "<i8", 7); err != nil || !strings.Contains(b.String(), "(7,)") || b.Len()%64 != 0 {
+	if err := npy.WriteHeader(&b, "<i8", 7); err != nil || !strings.Contains(b.String(), "(7,)") || b.Len()%64 != 0 {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -32,7 +33,7 @@ func TestReadArray(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, shape []int, data []byte) string {
 		var b bytes.Buffer
-		if err := WriteArrayHeader(&b, "|u1", shape...); err != nil {
+		if err := npy.WriteHeader(&b, "|u1", shape...); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, name)

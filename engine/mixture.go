@@ -8,7 +8,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
-	"github.com/certspec/certspec/ood/mixture"
+	"github.com/certspec/certspec/internal/ood/mixture"
 )
 
 // Mixtures are the densities of a network that ccu trained. Errors: other networks.

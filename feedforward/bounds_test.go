@@ -46,9 +46,6 @@ func TestWorkedNetwork(t *testing.T) {
 	if !near(math.Exp(c.Log), 0.451863, 1e-6) || !near(math.Exp(c.LogUpper), 0.475485, 1e-6) || !near(c.LogUpper, -0.743420, 1e-6) {
 		t.Errorf("confidence %.6f, bound %.6f (log %.6f)", math.Exp(c.Log), math.Exp(c.LogUpper), c.LogUpper)
 	}
-	if got := math.Exp(pairBound(u, 3)); !near(got, 0.671251, 1e-6) {
-		t.Errorf("pair bound %.6f", got)
-	}
 	f, _ := n.Forward([]float64{0.6, 0.6})
 	if _, log := LogConfidence(f); !near(log, c.LogUpper, 1e-12) {
 		t.Errorf("the bound %v is not attained at (0.6, 0.6): %v", c.LogUpper, log)

@@ -164,13 +164,3 @@ func logSumExp(v []float64, zero int) float64 {
 	}
 	return math.Log1p(sum)
 }
-
-// pairBound is the looser upper bound on ln Conf that training uses, max_kl U_kl − ln K (Bitterwolf
-// et al. 2020, equation 7).
-func pairBound(u []float64, classes int) float64 {
-	most := 0.0
-	for _, v := range u {
-		most = max(most, v)
-	}
-	return most - math.Log(float64(classes))
-}

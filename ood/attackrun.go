@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/internal/ood/attack"
 	"github.com/certspec/certspec/internal/ood/record"
 )
@@ -427,7 +428,7 @@ func keepPoints(path string, images *imageset.Index, from, to int) (*kept, error
 	s := images.Shape
 	info, err := f.Stat()
 	if err == nil && info.Size() == 0 {
-		err = dataset.WriteArrayHeader(f, "<f8", to-from, s.Height, s.Width, s.Channels)
+		err = npy.WriteHeader(f, "<f8", to-from, s.Height, s.Width, s.Channels)
 	} else if err == nil {
 		err = sameHeader(f, to-from, s.Height, s.Width, s.Channels)
 	}
@@ -444,7 +445,7 @@ func keepPoints(path string, images *imageset.Index, from, to int) (*kept, error
 // sameHeader leaves the file behind its header, if that is the one that this run writes.
 func sameHeader(f *os.File, shape ...int) error {
 	var want bytes.Buffer
-	if err := dataset.WriteArrayHeader(&want, "<f8", shape...); err != nil {
+	if err := npy.WriteHeader(&want, "<f8", shape...); err != nil {
 		return err
 	}
 	have := make([]byte, want.Len())

@@ -11,8 +11,8 @@ import (
 
 	attackcmd "github.com/certspec/certspec/cmd/certspec/attack"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/npy"
 )
 
 // Train a little, certify, attack: what is certified stands.
@@ -71,7 +71,7 @@ func TestAttackOnOtherImages(t *testing.T) {
 	dir := t.TempDir()
 	array := func(name string, shape []int, values []byte) string {
 		var file bytes.Buffer
-		if err := dataset.WriteArrayHeader(&file, "|u1", shape...); err != nil {
+		if err := npy.WriteHeader(&file, "|u1", shape...); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, name)

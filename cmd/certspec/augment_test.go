@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/npy"
 )
 
 // imageArray writes n images of 6×5×3, or other sides, and gives the path and the pixels.
@@ -33,7 +34,7 @@ func imageArray(t *testing.T, n int, sides ...int) (path string, pixels []byte) 
 		pixels = append(pixels, byte(i*i*7+i))
 	}
 	var file bytes.Buffer
-	if err := dataset.WriteArrayHeader(&file, "|u1", append([]int{n}, sides...)...); err != nil {
+	if err := npy.WriteHeader(&file, "|u1", append([]int{n}, sides...)...); err != nil {
 		t.Fatal(err)
 	}
 	file.Write(pixels)

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/npy"
 )
 
 func TestCorruptList(t *testing.T) {
@@ -49,7 +50,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 	}
 	in, out, set := filepath.Join(dir, "in.npy"), filepath.Join(dir, "out.npy"), filepath.Join(dir, "set")
 	var file bytes.Buffer
-	if err := dataset.WriteArrayHeader(&file, "|u1", 6, 32, 32, 3); err != nil {
+	if err := npy.WriteHeader(&file, "|u1", 6, 32, 32, 3); err != nil {
 		t.Fatal(err)
 	}
 	file.Write(images.Pixels)
@@ -96,7 +97,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 func TestCorruptWrongUse(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.npy")
 	var file bytes.Buffer
-	if err := dataset.WriteArrayHeader(&file, "|u1", 1, 8, 8, 1); err != nil {
+	if err := npy.WriteHeader(&file, "|u1", 1, 8, 8, 1); err != nil {
 		t.Fatal(err)
 	}
 	file.Write(make([]byte, 64))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -24,7 +24,7 @@ func outputs(t *testing.T) [][]string {
 	ledger := shadesOfGrey(t, rs.Shard{})
 	images := filepath.Join(t.TempDir(), "in.npy")
 	var file bytes.Buffer
-	if err := dataset.WriteArrayHeader(&file, "|u1", 1, 32, 32, 3); err != nil {
+	if err := npy.WriteHeader(&file, "|u1", 1, 32, 32, 3); err != nil {
 		t.Fatal(err)
 	}
 	file.Write(make([]byte, 32*32*3))

@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/npy"
 )
 
 // npyFile writes images as a NumPy file.
 func npyFile(t *testing.T, pixels []uint8, shape ...int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := dataset.WriteArrayHeader(&b, "|u1", shape...); err != nil {
+	if err := npy.WriteHeader(&b, "|u1", shape...); err != nil {
 		t.Fatal(err)
 	}
 	b.Write(pixels)
@@ -101,7 +101,7 @@ func TestSpectralOfBadInput(t *testing.T) {
 func TestSpectralOfRealImages(t *testing.T) {
 	file := func(name string, values ...float32) string {
 		var b bytes.Buffer
-		if err := dataset.WriteArrayHeader(&b, "<f4", 1, 2, 2); err != nil {
+		if err := npy.WriteHeader(&b, "<f4", 1, 2, 2); err != nil {
 			t.Fatal(err)
 		}
 		if err := binary.Write(&b, binary.LittleEndian, values); err != nil {

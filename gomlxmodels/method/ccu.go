@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
+	"github.com/certspec/certspec/internal/ood/mixture"
 	"github.com/certspec/certspec/internal/ood/mixture/fit"
-	"github.com/certspec/certspec/ood/mixture"
 	"github.com/certspec/certspec/pixel"
 )
 

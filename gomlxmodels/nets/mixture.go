@@ -15,7 +15,8 @@ import (
 //	p(k|x) = (p_k·p(x|in) + (1/K)·p(x|out)) / (p(x|in) + p(x|out)).
 //
 // With h = ln p(x|in) − ln p(x|out) this is the posterior of ProoD, and the network gives the same z_k = ln(1 +
-// K·exp(h)·p_k). The mixtures are round in whitened coordinates x·transform + shift; package ood/mixture fits them.
+// K·exp(h)·p_k). The mixtures are round in whitened coordinates x·transform + shift; internal/ood/mixture/fit fits
+// them.
 // Transform, shift and weights of the components are not trained.
 const CCU = "ccu"
 

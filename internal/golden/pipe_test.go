@@ -49,8 +49,8 @@ func init() {
 	}
 }
 
-// npy is the head of a NumPy file of bytes.
-func npy(shape string) []byte {
+// arrayHead is the head of a NumPy file of bytes.
+func arrayHead(shape string) []byte {
 	head := "{'descr': '|u1', 'fortran_order': False, 'shape': " + shape + ", }"
 	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
 	return append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head))), head...)
@@ -95,7 +95,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	check("ledger canonical", "canonical")
 
 	// Checks are worded anew; rates, plans with their times and the instruction set are those of the machine.
-	images, labels := npy("(40, 32, 32, 3)"), npy("(40,)")
+	images, labels := arrayHead("(40, 32, 32, 3)"), arrayHead("(40,)")
 	for i := range 40 {
 		labels = append(labels, byte(i%10))
 		images = append(images, bytes.Repeat([]byte{byte(13 + 25*(i%10))}, 32*32*3)...)

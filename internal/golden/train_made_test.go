@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/npy"
 )
 
 // golden gathers digests.
@@ -51,8 +52,8 @@ func (g *golden) images(name string, n, side int, seed uint64) *dataset.Dataset 
 	path := filepath.Join(g.dir, name)
 	random := rand.New(rand.NewPCG(seed, 5))
 	var images, labels bytes.Buffer
-	g.must(dataset.WriteArrayHeader(&images, "|u1", n, side, side, 3))
-	g.must(dataset.WriteArrayHeader(&labels, "<i8", n))
+	g.must(npy.WriteHeader(&images, "|u1", n, side, side, 3))
+	g.must(npy.WriteHeader(&labels, "<i8", n))
 	for i := range n {
 		g.must(binary.Write(&labels, binary.LittleEndian, int64(i%classes)))
 		for range side * side * 3 {

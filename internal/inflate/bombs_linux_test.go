@@ -25,6 +25,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -120,7 +121,7 @@ func archive(t *testing.T, name string, before []byte, n int64, others map[strin
 
 func arrayHeader(t *testing.T, descr string, shape ...int) []byte {
 	var b bytes.Buffer
-	if err := dataset.WriteArrayHeader(&b, descr, shape...); err != nil {
+	if err := npy.WriteHeader(&b, descr, shape...); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -39,9 +39,6 @@ var unnamed = map[string]string{
 	"gomlxmodels/schedule.Register":    "for schedules of one's own that recipes name",
 	"lines.Deming":                     "a fit of the field, compared with other software",
 	"lines.Influences":                 "a statistic of the field, compared with other software",
-	"ood/mixture.LogConfidence":        "the formula of CCU, which exported graphs are compared with",
-	"ood/mixture.LogOdds":              "the formula of CCU, which exported graphs are compared with",
-	"ood/mixture.Survey":               "what Posterior.Survey returns",
 	"spectral.HighFrequencyFraction":   "a number of the field; MeasurePaths gives it of every path",
 	"spectral.NewPixel":                "the plain path, beside those in amplitude and phase",
 }

@@ -135,3 +135,10 @@ func (h Header) text() string {
 	}
 	return fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", h.Type, order, tuple)
 }
+
+// WriteHeader writes what stands before the data of a NumPy file, format version 1.0: the type of the values, as
+// "|u1" (uint8), "<i8" or "<f4", and the shape; the data follow in C order.
+func WriteHeader(w io.Writer, descr string, shape ...int) error {
+	_, err := w.Write(Header{Type: descr, Shape: shape}.Append(nil))
+	return err
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -117,7 +118,7 @@ func (q *augmentation) views(cmd *cobra.Command) (*Result, error) {
 		result.Type, descr, size = "uint8", "|u1", 1
 	}
 	var header bytes.Buffer
-	if err := dataset.WriteArrayHeader(&header, descr, result.Shape...); err != nil {
+	if err := npy.WriteHeader(&header, descr, result.Shape...); err != nil {
 		return nil, err
 	}
 	stdout := cli.SummaryAside(cmd, q.out)

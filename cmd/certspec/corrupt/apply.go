@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -111,7 +112,7 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 	shape := []int{images.Len(), images.Shape.Height, images.Shape.Width, images.Shape.Channels}
 	stdout := cli.SummaryAside(cmd, o.out)
 	err = atomicfile.To(o.out, stdout, func(file io.Writer) error {
-		if err := dataset.WriteArrayHeader(file, "|u1", shape...); err != nil {
+		if err := npy.WriteHeader(file, "|u1", shape...); err != nil {
 			return err
 		}
 		_, err := file.Write(pixels)

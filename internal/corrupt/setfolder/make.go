@@ -21,6 +21,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/corrupt/shared"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -257,7 +258,7 @@ func (m *maker) array(f corrupt.File, descr string, shape []int, write func(io.W
 	h := sha256.New()
 	build := func(file io.Writer) error {
 		w := bufio.NewWriter(io.MultiWriter(file, h))
-		if err := dataset.WriteArrayHeader(w, descr, shape...); err != nil {
+		if err := npy.WriteHeader(w, descr, shape...); err != nil {
 			return err
 		}
 		if err := write(w); err != nil {

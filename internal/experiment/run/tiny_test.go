@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/experiment/plan"
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -23,10 +23,10 @@ func tinyFile(t *testing.T, extra string) string {
 	for part, n := range map[string]int{"train": 48, "test": 24} {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
 		var images, labels bytes.Buffer
-		if err := dataset.WriteArrayHeader(&images, "|u1", n, 8, 8, 3); err != nil {
+		if err := npy.WriteHeader(&images, "|u1", n, 8, 8, 3); err != nil {
 			t.Fatal(err)
 		}
-		if err := dataset.WriteArrayHeader(&labels, "|u1", n); err != nil {
+		if err := npy.WriteHeader(&labels, "|u1", n); err != nil {
 			t.Fatal(err)
 		}
 		for i := range n {

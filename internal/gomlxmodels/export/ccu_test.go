@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
-	"github.com/certspec/certspec/ood/mixture"
+	"github.com/certspec/certspec/internal/ood/mixture"
 	"github.com/certspec/certspec/pixel"
 )
 

@@ -61,19 +61,7 @@ func (o *InputOptions) Open() (*Input, error) {
 	return &Input{m, images, end}, nil
 }
 
-// Load reads the images, and says their warnings.
-func (in *Input) Load(ctx context.Context) (*dataset.Images, error) {
-	images, err := in.Data.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, warning := range images.Warnings {
-		Say("warning: %s", warning)
-	}
-	return images, nil
-}
-
-// Index is Load of images that are read one by one.
+// Index opens the images, which are read one by one, and says their warnings.
 func (in *Input) Index(ctx context.Context) (*imageset.Index, error) {
 	x, err := in.Data.Index(ctx, Progress())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/certspec/certspec/ood/mixture"
+	"github.com/certspec/certspec/internal/ood/mixture"
 )
 
 // EM fits a mixture of so many components to points of whitened coordinates. Components are round, with a variance

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/ood/mixture"
+	"github.com/certspec/certspec/internal/ood/mixture"
 	"github.com/certspec/certspec/pixel"
 )
 
