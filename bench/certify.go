@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
@@ -83,13 +84,17 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 	return cases, nil
 }
 
-// certifyEngines are the engines of certspec that are compared.
+// certifyEngines are the engines of certspec that are compared: of a model file, or by the layers of an ONNX file.
 func certifyEngines(choice string) []string {
 	if choice != "" {
-		return []string{choice, engine.ONNXRuntime}
+		return []string{choice, onnxFile + choice, engine.ONNXRuntime}
 	}
-	return []string{backend.XLA, backend.XLA + ":cpu,kernels=winograd", engine.ONNXRuntime}
+	const winograd = backend.XLA + ":cpu,kernels=winograd"
+	return []string{backend.XLA, winograd, onnxFile + winograd, engine.ONNXRuntime}
 }
+
+// onnxFile stands before the engine of an ONNX file.
+const onnxFile = "ONNX file on "
 
 // architecture of a net of the benchmarks: 28×28×1 for the small one, 32×32×3 for the others.
 func architecture(name string) (nets.Architecture, error) {
@@ -116,6 +121,17 @@ func randomNet(ctx context.Context, a nets.Architecture, choice string) (classif
 	path, err := writeRandom(dir, a)
 	if err != nil {
 		return nil, nil, err
+	}
+	choice, exported := strings.CutPrefix(choice, onnxFile)
+	if exported {
+		m, err := modelfile.Read(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		path += ".onnx"
+		if err := engine.Export(m, path); err != nil {
+			return nil, nil, err
+		}
 	}
 	model, err := engine.Open(path, engine.Backend(choice))
 	if err != nil {

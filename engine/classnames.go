@@ -21,6 +21,9 @@ func (m *Model) ClassNames() ([]string, error) {
 	return details.ClassNames, nil
 }
 
+// onnxFile is an ONNX file on an engine.
+type onnxFile interface{ Details() (onnx.Details, error) }
+
 // File is what was found in an ONNX file, assumed, or taken from options and card; nil for another
 // model. It loads the file.
 func (m *Model) File() (*onnx.Details, error) {
@@ -31,7 +34,7 @@ func (m *Model) File() (*onnx.Details, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, ok := n.(*onnx.Model)
+	file, ok := n.(onnxFile)
 	if !ok {
 		return nil, nil
 	}

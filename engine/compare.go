@@ -245,21 +245,34 @@ func (c *comparison) head(logits, outputs []float64) error {
 	}
 	const tolerance = 1e-3 // far more than rounding, far less than another axis
 	most := slices.Max(logits)
-	sum := 0.0
-	for _, v := range logits {
-		sum += math.Exp(v - most)
-	}
-	for k, v := range logits {
-		want := v - most - math.Log(sum)
-		scale := 1 + math.Abs(want) + math.Abs(most)*1e-3
-		if head == "Softmax" {
-			want, scale = math.Exp(want), 1
+	for k, want := range headOf(head, logits) {
+		scale := 1.
+		if head == "LogSoftmax" {
+			scale += math.Abs(want) + math.Abs(most)*1e-3
 		}
 		if got := outputs[k]; want-want == 0 && !(math.Abs(got-want) <= tolerance*scale) {
 			return fmt.Errorf("output %d is %v, that of a %s over the classes %v", k, got, head, want)
 		}
 	}
 	return nil
+}
+
+// headOf is what a last Softmax or LogSoftmax makes of logits; without one they stay.
+func headOf(head string, logits []float64) []float64 {
+	if head == "" {
+		return logits
+	}
+	most, sum := slices.Max(logits), 0.
+	for _, v := range logits {
+		sum += math.Exp(v - most)
+	}
+	out := make([]float64, len(logits))
+	for k, v := range logits {
+		if out[k] = v - most - math.Log(sum); head == "Softmax" {
+			out[k] = math.Exp(out[k])
+		}
+	}
+	return out
 }
 
 func (c *comparison) close() {

@@ -1,6 +1,6 @@
-// Package engine opens a trained model by its file, on the best engine of this machine:
-// a network that certspec trained on XLA, on GoMLX's Go backend or on ONNX Runtime, and any
-// other network, from an ONNX file, on ONNX Runtime.
+// Package engine opens a trained model by its file, on the best engine of this machine: a network that
+// certspec trained, or any other from an ONNX file, on ONNX Runtime, XLA or GoMLX's Go backend. On the last
+// two an ONNX file runs by its layers.
 package engine
 
 import (
@@ -125,6 +125,9 @@ func (m *Model) read() (network, error) {
 	if m.whole() {
 		return m.openIntegers()
 	}
+	if m.byLayers() {
+		return m.openLayers()
+	}
 	if m.card == nil {
 		return onnx.Open(m.path, m.onnx)
 	}
@@ -168,10 +171,10 @@ func (m *Model) name() string {
 // Card is what the file says of the model, nil for an ONNX file. It must not be changed.
 func (m *Model) Card() *modelfile.Card { return m.card }
 
-// Info describes the model. It opens the engine, as that is part of the identity; on ONNX
-// Runtime it reads the weights, too.
+// Info describes the model. It opens the engine, as that is part of the identity; of an ONNX file and on
+// ONNX Runtime it reads the weights, too.
 func (m *Model) Info() (classifier.Info, error) {
-	if m.onONNXRuntime() {
+	if m.card == nil || m.onONNXRuntime() {
 		n, err := m.load()
 		if err != nil {
 			return classifier.Info{}, err
@@ -212,18 +215,14 @@ func (m *Model) Preprocessing() (string, error) {
 			return fmt.Sprintf("the input layer %q of the network", input), nil
 		}
 	}
-	n, err := m.load()
-	if err != nil {
-		return "", err
-	}
 	if m.whole() {
 		return "none: the network takes whole numbers of 1/255; others are rounded to them", nil
 	}
-	file, ok := n.(*onnx.Model)
-	if !ok {
-		return "", fmt.Errorf("engine: %s is no ONNX file", m.path)
+	details, err := m.File()
+	if err != nil {
+		return "", err
 	}
-	return file.Preprocessing()
+	return details.Preprocessing(), nil
 }
 
 // Warnings are what a user should be told before long work, in sentences: a better engine
@@ -255,18 +254,17 @@ func (m *Model) Warnings() ([]string, error) {
 }
 
 func (m *Model) note(n network) (string, error) {
-	if file, ok := n.(*onnx.Model); ok {
-		details, err := file.Details()
-		if err != nil {
-			return "", err
-		}
-		return details.String(), nil
-	}
 	switch n := n.(type) {
 	case exported:
 		return "", nil
 	case *integerNetwork:
 		return n.String(), nil
+	case onnxFile:
+		details, err := n.Details()
+		if err != nil {
+			return "", err
+		}
+		return details.String(), nil
 	}
 	b, err := m.engine()
 	if err != nil {

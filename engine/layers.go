@@ -21,12 +21,17 @@ func (m *Model) FeedForward(ctx context.Context) (*feedforward.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := comparison{layers: l, report: m.report}
-	defer c.close()
-	if err := c.images(ctx); err != nil {
+	if err := m.compare(ctx, l); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return l.Network.AsCompared(ONNXRuntime), nil
+}
+
+// compare compares layers with ONNX Runtime at images.
+func (m *Model) compare(ctx context.Context, l *onnx.Layers) error {
+	c := comparison{layers: l, report: m.report}
+	defer c.close()
+	return c.images(ctx)
 }
 
 // Uncompared is FeedForward without the comparison, which needs no ONNX Runtime: what is proven then holds of the

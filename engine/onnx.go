@@ -20,13 +20,17 @@ const ONNXRuntime = "onnxruntime"
 func ONNX(options onnx.Options) Option { return func(m *Model) { m.onnx = options } }
 
 func (m *Model) onONNXRuntime() bool {
-	return m.card == nil || takesONNXRuntime(m.choice, m.onnx.Library)
+	if m.card == nil {
+		return isOpen(m.choice) || m.choice == ONNXRuntime
+	}
+	return takesONNXRuntime(m.choice, m.onnx.Library)
 }
 
 // openFile checks what can be checked of an ONNX file without loading it.
 func (m *Model) openFile() (*Model, error) {
-	if !isOpen(m.choice) && m.choice != ONNXRuntime {
-		return nil, fmt.Errorf("engine: %s: an ONNX file cannot run on %q; expected %s", m.path, m.choice, ONNXRuntime)
+	if m.byLayers() && (m.onnx.KeepBatch || m.onnx.Provider == "cuda") {
+		return nil, fmt.Errorf("engine: %s: a fixed batch and the provider cuda are for %s; the engine is %s",
+			m.path, ONNXRuntime, m.choice)
 	}
 	if _, err := onnx.Open(m.path, m.onnx); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
@@ -82,7 +86,7 @@ func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.whole() { // ledgers of those versions are older
+	if m.whole() || m.byLayers() { // ledgers of those versions are older
 		return nil, nil
 	}
 	if m.card == nil {

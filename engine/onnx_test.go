@@ -59,9 +59,6 @@ func TestONNXFile(t *testing.T) {
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "NCHW float32 images of 8×8×1, logits") {
 		t.Errorf("%q, %v; expected what was found in the file", warnings, err)
 	}
-	if _, err := engine.Open(file, engine.Backend("xla")); err == nil || !strings.Contains(err.Error(), `cannot run on "xla"`) {
-		t.Errorf("on XLA: %v", err)
-	}
 	if _, err := engine.Open(filepath.Join(t.TempDir(), "none.onnx")); err == nil || !strings.Contains(err.Error(), "none.onnx: no such file") {
 		t.Errorf("missing: %v", err)
 	}

@@ -21,20 +21,27 @@ func (n *Network) Parts() []parts.Layer {
 				p.Average = &parts.Average{Window: l.options.window(), Divisor: l.divisor}
 			}
 		case *activation:
-			p.ReLU = l.rectifier
+			p.ReLU, p.Given = l.rectifier, given(nd)
 		case *maximum:
 			w := l.options.window()
 			p.Max = &w
 		case *arrange:
-			p.Move = &parts.Move{From: l.from, Constant: l.constant}
+			p.Move, p.Given = &parts.Move{From: l.from, Constant: l.constant}, given(nd)
 		case *sum:
 			p.Sign = l.sign
 		case *concat:
-			p.Concat = &parts.Concat{Blocks: l.blocks, Sizes: l.sizes}
+			p.Concat, p.Given = &parts.Concat{Blocks: l.blocks, Sizes: l.sizes}, given(nd)
 		}
 		list[i] = p
 	}
 	return list
+}
+
+func given(nd node) (values [][]float64) {
+	for _, l := range nd.parameters {
+		values = append(values, l.values)
+	}
+	return values
 }
 
 func (o ConvOptions) window() parts.Window {

@@ -142,7 +142,6 @@ func TestONNXFlagsImpossible(t *testing.T) {
 		"2 class names for a network with 10":  {"--class-names", names},
 		"images of 28×28×3 were asked for":     {"--shape", "28x28x3"},
 		`no output "x" in the graph; it has`:   {"--output-name", "x"},
-		`an ONNX file cannot run on "xla"`:     {"--engine", "xla"},
 		"library /none.so":                     {"--lib", "/none.so"},
 		"CUDA":                                 {"--provider", "cuda"},
 	} {

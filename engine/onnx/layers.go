@@ -23,6 +23,8 @@ type Layers struct {
 	file   *contents // as ONNX Runtime gets it
 	dims   []int64   // of the input after the batch
 	fill   filler    // nil: values enter as they are
+	layout layout    // of images, as is card
+	card   Card
 }
 
 // ReadLayers reads an ONNX file whose images enter as they do in a Model with the same options, the card beside the
@@ -140,7 +142,7 @@ func (l *Layers) images() (*feedforward.Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.dims, l.fill = at.dims, newFiller(at, card, 1)
+	l.dims, l.fill, l.layout, l.card = at.dims, newFiller(at, card, 1), at, card
 	bgr := card.ChannelOrder == BGR
 	images := &feedforward.Images{Shape: at.shape, ChannelsLast: !at.planar, BGR: bgr, Scale: card.Scale}
 	for c := range card.Mean {
@@ -149,6 +151,20 @@ func (l *Layers) images() (*feedforward.Images, error) {
 		}
 	}
 	return images, nil
+}
+
+// Details are what a Model says of the file, where the layers gave these rows of outputs in a trial on
+// another engine. That engine's part is left open, in the identity as well. Errors: fewer than two outputs,
+// class names of another number.
+func (l *Layers) Details(rows [][]float32) (d Details, info classifier.Info, err error) {
+	function, classes := l.card.function(l.layout, l.file), l.Network.Outputs()
+	if err = errOneOutput; classes > 1 {
+		d, function, err = l.file.describe(l.source.Path, l.layout, l.card, rows, function)
+	}
+	if err != nil {
+		return d, info, fmt.Errorf("onnx: %s: %w", l.source.Path, err)
+	}
+	return d, d.info(l.layout, classes, append([]string{l.file.digest}, function...)), nil
 }
 
 // Digest is "sha256:" and the digest of what computes in the file, and of how images enter.

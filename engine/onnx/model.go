@@ -162,7 +162,9 @@ type Details struct {
 	ClassNames []string          `json:"class_names,omitempty"`
 	Input      Card              `json:"input"`              // what the images go through before the network
 	Metadata   map[string]string `json:"metadata,omitempty"` // the file's own
-	Library    string            `json:"library"`
+	Engine     string            `json:"engine,omitempty"`   // that runs the layers of the file; "": ONNX Runtime
+	Layers     string            `json:"layers,omitempty"`   // whether they were compared with ONNX Runtime
+	Library    string            `json:"library"`            // version of the engine
 	Provider   string            `json:"provider"`
 	Threads    int               `json:"threads"`
 }
@@ -176,12 +178,8 @@ func (m *Model) Details() (Details, error) {
 	return net.details, nil
 }
 
-// Preprocessing says what an image in [0, 1] goes through before the graph gets it. It loads the model, the first time.
-func (m *Model) Preprocessing() (string, error) {
-	d, err := m.Details()
-	if err != nil {
-		return "", err
-	}
+// Preprocessing says what an image in [0, 1] goes through before the graph gets it.
+func (d Details) Preprocessing() string {
 	text := d.Input.preprocessing()
 	if text == "" {
 		text = "none: the graph gets values 0 to 1"
@@ -189,7 +187,13 @@ func (m *Model) Preprocessing() (string, error) {
 	if d.InputType == "uint8" {
 		text += "; values are rounded to a byte and clamped to 0 … 255"
 	}
-	return text, nil
+	return text
+}
+
+// Preprocessing is that of Details. It loads the model, the first time.
+func (m *Model) Preprocessing() (string, error) {
+	d, err := m.Details()
+	return d.Preprocessing(), err
 }
 
 // String is one sentence for people. It does not load the model.
@@ -218,7 +222,10 @@ func (d Details) String() string {
 	if d.InputType == "uint8" {
 		b.WriteString("; values are rounded to a byte and clamped to 0 … 255 inside the certified function")
 	}
-	fmt.Fprintf(&b, "; ONNX Runtime %s on %s, %d threads", d.Library, d.Provider, d.Threads)
+	if d.Layers != "" {
+		fmt.Fprintf(&b, "; by its layers, %s", d.Layers)
+	}
+	fmt.Fprintf(&b, "; %s %s on %s, %d threads", cmp.Or(d.Engine, "ONNX Runtime"), d.Library, d.Provider, d.Threads)
 	return b.String()
 }
 

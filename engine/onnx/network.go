@@ -82,31 +82,42 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 			whyFixed = err.Error()
 		}
 	}
-	session = net.session
-	if n := len(card.ClassNames); n != 0 && n != classes {
-		session.close()
-		return nil, fmt.Errorf("%d class names for a network with %d outputs", n, classes)
+	function := card.function(layout, file)
+	if net.layout.batch != fixed {
+		function = append(function, fmt.Sprintf("batch of %d made symbolic", fixed))
 	}
+	if net.details, function, err = file.describe(path, layout, card, rows, function); err != nil {
+		net.session.close()
+		return nil, err
+	}
+	d, id := &net.details, &net.info.Identity
+	d.Batch, d.BatchOf, d.BatchFixed, d.Rate = net.layout.batch, fixed, whyFixed, rate
+	d.Library, d.Provider, d.Threads = version, options.Provider, options.Threads
+	net.former = strings.Join(append([]string{file.former}, function...), ", ")
+	net.info = d.info(layout, classes, append([]string{file.digest}, function...))
+	id.Engine, id.EngineVersion = "onnxruntime", version+" "+options.Provider
+	id.Threads, id.InstructionSet = options.Threads, host.InstructionSet()
+	return net, nil
+}
 
-	net.details = Details{
-		File: path, Producer: file.producer, Opset: file.opset,
-		Layout: layout.name, InputType: layout.kind.String(), Batch: net.layout.batch, BatchOf: fixed,
-		BatchFixed: whyFixed, Rate: rate,
-		Input: card, ClassNames: card.ClassNames, Metadata: file.metadata,
-		Library: version, Provider: options.Provider, Threads: options.Threads,
+// describe says what was found in the file, by rows of outputs of a trial too, and completes the parts of its
+// function. What runs it is left open.
+func (c *contents) describe(path string, at layout, card Card, rows [][]float32,
+	function []string) (Details, []string, error) {
+	if n := len(card.ClassNames); n != 0 && n != len(rows[0]) {
+		return Details{}, nil, fmt.Errorf("%d class names for a network with %d outputs", n, len(rows[0]))
 	}
-	d := &net.details
+	d := Details{
+		File: path, Producer: c.producer, Opset: c.opset, Layout: at.name, InputType: at.kind.String(),
+		Input: card, ClassNames: card.ClassNames, Metadata: c.metadata,
+	}
 	switch {
-	case file.softmax:
+	case c.softmax:
 		d.Scores, d.ScoresFrom = Probabilities, "the graph ends in a softmax"
 	case distributions(rows):
 		d.Scores, d.ScoresFrom = Probabilities, "every row of a trial sums to 1"
 	default:
 		d.Scores, d.ScoresFrom = Logits, "no softmax at the end of the graph, and rows of a trial do not sum to 1"
-	}
-	function := card.function(layout, file)
-	if net.layout.batch != fixed {
-		function = append(function, fmt.Sprintf("batch of %d made symbolic", fixed))
 	}
 	if card.Scores != "" {
 		if card.Scores != d.Scores {
@@ -114,18 +125,16 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 		}
 		d.Scores, d.ScoresFrom = card.Scores, "as the options or the card say"
 	}
-
-	net.former = strings.Join(append([]string{file.former}, function...), ", ")
-	net.info = classifier.Info{
-		Name: onnxfile.Stem(path), Shape: layout.shape, Classes: classes, Logits: d.Scores == Logits,
-		Identity: classifier.Identity{
-			Weights: strings.Join(append([]string{file.digest}, function...), ", "), Engine: "onnxruntime",
-			EngineVersion: version + " " + options.Provider,
-			Threads:       options.Threads, InstructionSet: host.InstructionSet(),
-		},
-	}
-	return net, nil
+	return d, function, nil
 }
+
+// info has the digest and the function in its identity.
+func (d *Details) info(at layout, classes int, computes []string) classifier.Info {
+	return classifier.Info{Name: onnxfile.Stem(d.File), Shape: at.shape, Classes: classes,
+		Logits: d.Scores == Logits, Identity: classifier.Identity{Weights: strings.Join(computes, ", ")}}
+}
+
+var errOneOutput = errors.New("it has one output value per image; expected one per class")
 
 // trial evaluates a few noisy images, learns the shape of the output from them, and returns
 // a row of outputs for each.
@@ -164,7 +173,7 @@ func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
 		return nil, fmt.Errorf("its output has shape %v for %d images; expected one score per class and image (not "+
 			"per pixel or region)", dims, n)
 	case classes < 2:
-		return nil, fmt.Errorf("it has one output value per image; expected one per class")
+		return nil, errOneOutput
 	}
 	net.tail = dims[1:]
 	logits := out.logits(nil)
@@ -378,11 +387,7 @@ func (net *network) classify(ctx context.Context, batch classifier.Batch, result
 		}
 	}
 	logits = logits[:batch.N*net.info.Classes]
-	if net.details.Scores == Probabilities {
-		return net.decideProbabilities(batch, logits, result)
-	}
-	classifier.Decide(net.info, batch, logits, result)
-	return nil
+	return net.details.Decide(net.info, batch, logits, result)
 }
 
 // cachedPart is the number of images that a processor takes at once. The intermediate
@@ -412,15 +417,20 @@ func (net *network) evaluate(batch classifier.Batch, first, part int, logits []f
 	return b.out.logits(logits), nil
 }
 
-// decideProbabilities takes rows that are probabilities already. Only the scores differ
-// from what Decide makes of them.
-func (net *network) decideProbabilities(batch classifier.Batch, rows []float32, result *classifier.Result) error {
+// Decide makes classes and scores of rows of outputs, as classifier.Decide does of logits. Of rows that
+// are probabilities already only the scores differ. Errors: such a row that is no distribution.
+func (d *Details) Decide(info classifier.Info, batch classifier.Batch, rows []float32,
+	result *classifier.Result) error {
+	if d.Scores == Logits {
+		classifier.Decide(info, batch, rows, result)
+		return nil
+	}
 	classes := classifier.Result{Classes: result.Classes}
-	classifier.Decide(net.info, batch, rows, &classes)
+	classifier.Decide(info, batch, rows, &classes)
 	if result.Scores == nil {
 		return nil
 	}
-	k := net.info.Classes
+	k := info.Classes
 	for i := range batch.N {
 		row, scores := rows[i*k:(i+1)*k], result.Scores[i*k:(i+1)*k]
 		if result.Classes[i] == classifier.Miss {
@@ -429,7 +439,7 @@ func (net *network) decideProbabilities(batch classifier.Batch, rows []float32, 
 		}
 		sum := sumOfProbabilities(row)
 		if sum == 0 {
-			return errors.New("its outputs are taken for probabilities (" + net.details.ScoresFrom +
+			return errors.New("its outputs are taken for probabilities (" + d.ScoresFrom +
 				"), and a row is no distribution; set scores (a flag, or in the card) to logits")
 		}
 		for c, p := range row {

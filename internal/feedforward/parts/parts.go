@@ -16,6 +16,10 @@ type Layer struct {
 	Move    *Move
 	Sign    []float64 // of the terms of a sum
 	Concat  *Concat
+
+	// of a function of each value its constants, of Transpose the order of axes, of Pad what is before and behind
+	// each, of Concat the axis
+	Given [][]float64
 }
 
 // Window is how a kernel goes over an image.

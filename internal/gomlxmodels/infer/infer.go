@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/layergraph"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -43,6 +44,11 @@ func Load(b *backend.Backend, name string, m *modelfile.Model) (*Network, error)
 		weight func(string) *graph.Node) *graph.Node {
 		return m.Card.Architecture.Forward(images, weight)
 	})
+}
+
+// LoadLayers prepares the graph of a network of layers, on inputs of the shape in info.
+func LoadLayers(b *backend.Backend, info classifier.Info, g *layergraph.Network) (*Network, error) {
+	return newNetwork(b, info, g.Weights, g.Forward)
 }
 
 // Describe is what a card tells of a model; the engine's part of the identity is left open.
@@ -138,18 +144,22 @@ func (n *Network) Classify(ctx context.Context, batch classifier.Batch, result *
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	logits, err := n.logits(batch)
+	logits, err := n.Outputs(batch)
 	if err != nil {
-		return fmt.Errorf("infer: %s, batch of %d: %w", n.info.Name, batch.N, err)
+		return err
 	}
 	classifier.Decide(n.info, batch, logits, result)
 	return nil
 }
 
-func (n *Network) logits(batch classifier.Batch) (logits []float32, err error) {
-	defer func() { // GoMLX panics where a tensor cannot be made or moved
-		if r := recover(); r != nil {
+// Outputs gives a row of outputs for each image of a batch, which was checked.
+func (n *Network) Outputs(batch classifier.Batch) (rows []float32, err error) {
+	defer func() {
+		if r := recover(); r != nil { // GoMLX panics where a tensor cannot be made or moved
 			err = fmt.Errorf("%v\n%s", r, debug.Stack())
+		}
+		if err != nil {
+			err = fmt.Errorf("infer: %s, batch of %d: %w", n.info.Name, batch.N, err)
 		}
 	}()
 	s, exec := n.info.Shape, n.grid

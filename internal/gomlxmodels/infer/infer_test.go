@@ -37,7 +37,7 @@ func untrained(t testing.TB, b *backend.Backend, a nets.Architecture) *Network {
 	}
 	clear(bias)
 	batch := noisy(a.Shape, 20)
-	logits, err := network(t, engines.Backend(t, backend.Go), a, weights).logits(batch)
+	logits, err := network(t, engines.Backend(t, backend.Go), a, weights).Outputs(batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,11 +83,11 @@ func TestEnginesAgree(t *testing.T) {
 func agree(t *testing.T, a, b *Network) {
 	t.Helper()
 	batch := noisy(a.info.Shape, 20)
-	got, err := a.logits(batch)
+	got, err := a.Outputs(batch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := b.logits(batch)
+	want, err := b.Outputs(batch)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,8 @@ NET.onnx.json beside the file; a flag goes before the card:
 certspec preflight finds the usual mistakes in a minute: wrong normalisation, channel order or labels.
 
 --engine chooses what runs the network: auto, onnxruntime, xla, xla:cpu, xla:cuda or go. Without it,
-the variables CERTSPEC_BACKEND and GOMLX_BACKEND choose, else the best one found.
+the variables CERTSPEC_BACKEND and GOMLX_BACKEND choose, else the best one found. An ONNX file runs on
+onnxruntime without --engine; others run its layers, and refuse operators that are not read as layers.
 certspec backend list shows them; certspec backend install fetches one.
 
 Weights alone (.pt, .pth, .npz) lack the network: export it to ONNX, or see certspec import -h.

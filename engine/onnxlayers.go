@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/gomlxmodels/layergraph"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/rule"
+)
+
+// layered is an ONNX file by its layers, on XLA or GoMLX's Go backend.
+type layered struct {
+	*infer.Network
+	info    classifier.Info
+	details onnx.Details
+}
+
+// byLayers reports whether the model is an ONNX file on another engine than ONNX Runtime.
+func (m *Model) byLayers() bool { return m.card == nil && !m.whole() && !m.onONNXRuntime() }
+
+// openLayers reads the layers, compares them with ONNX Runtime where that is there, and tries their
+// graph.
+func (m *Model) openLayers() (network, error) {
+	b, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	l, err := onnx.ReadLayers(onnx.Source{Path: m.path, Options: m.onnx})
+	if err != nil {
+		return nil, fmt.Errorf("%w; on %s a file runs by its layers, --engine %s takes every operator",
+			err, b.Engine, ONNXRuntime)
+	}
+	compared := "not compared with ONNX Runtime, whose library is missing"
+	if _, err := onnx.Library(m.onnx.Library); err == nil {
+		if err := m.compare(context.Background(), l); err != nil {
+			return nil, err
+		}
+		compared = "compared with ONNX Runtime"
+	}
+	g, err := layergraph.New(l.Network.Parts(), l.Network.Head())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; --engine %s takes it", m.path, err, ONNXRuntime)
+	}
+	s := l.Network.InputShape()
+	n := &layered{info: classifier.Info{Name: m.name(), Classes: l.Network.Outputs(),
+		Shape: pixel.Shape{Height: s[0], Width: s[1], Channels: s[2]}}}
+	if n.Network, err = infer.LoadLayers(b, n.info, g); err != nil {
+		return nil, err
+	}
+	if err := n.try(b, l, compared); err != nil {
+		n.Close()
+		return nil, fmt.Errorf("%s: %w", m.path, err)
+	}
+	return n, nil
+}
+
+// try evaluates random images, of which the layers give the outputs, too, and learns what outputs are.
+func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error {
+	batch, size := classifier.Batch{N: rule.DefaultBlock}, n.info.Shape.Len() // compiled for a run
+	if b.Engine == backend.Go {
+		batch.N = 4
+	}
+	batch.Grid = make([]int16, batch.N*size)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range batch.Grid {
+		batch.Grid[i] = int16(random.IntN(pixel.Steps + 1))
+	}
+	outputs, err := n.Outputs(batch)
+	if err != nil {
+		return err
+	}
+	rows := slices.Collect(slices.Chunk(outputs, n.info.Classes))
+	if err := agree(l.Network, batch.Grid[:2*size], rows[:2]); err != nil {
+		return fmt.Errorf("%s computes it wrongly: %w. Please report the file", b.Engine, err)
+	}
+	if n.details, n.info, err = l.Details(rows); err != nil {
+		return err
+	}
+	d, id := &n.details, &n.info.Identity
+	infer.Identify(id, b)
+	id.EngineVersion += fmt.Sprintf(", layers %d", layergraph.Revision)
+	d.Engine, d.Layers, d.Library = b.Engine, compared, b.Version
+	d.Provider, d.Threads = b.Device, b.Threads
+	return nil
+}
+
+// agree compares outputs for images with those of the layers in float64. Kernels of every form round far
+// less than the tolerance; a wrong graph is further off.
+func agree(layers *feedforward.Network, grid []int16, rows [][]float32) error {
+	const tolerance = 0.05
+	x := make([]float64, len(grid)/len(rows))
+	for i, row := range rows {
+		for j := range x {
+			x[j] = float64(grid[i*len(x)+j]) / pixel.Steps
+		}
+		want, err := layers.Forward(x)
+		if err != nil {
+			return err
+		}
+		want = headOf(layers.Head(), want)
+		most := 0.
+		for _, v := range want {
+			most = max(most, math.Abs(v))
+		}
+		for c, v := range want {
+			if !(math.Abs(float64(row[c])-v) <= tolerance*most) && most <= math.MaxFloat32 {
+				return fmt.Errorf("output %d of random bytes is %v, that of the layers in float64 %v", c, row[c], v)
+			}
+		}
+	}
+	return nil
+}
+
+// Info names the file, what computes in it and the engine.
+func (n *layered) Info() (classifier.Info, error) { return n.info, nil }
+
+// Details are those of the file.
+func (n *layered) Details() (onnx.Details, error) { return n.details, nil }
+
+// Classify evaluates the batch in one call of the graph.
+func (n *layered) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	if err := classifier.Check(n.info, batch, result); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	rows, err := n.Outputs(batch)
+	if err != nil {
+		return err
+	}
+	return n.details.Decide(n.info, batch, rows, result)
+}
