@@ -79,7 +79,10 @@ func (b *bounder) only(outputs []int) (*bounder, []int) {
 		return b, upTo(0, n.Outputs())
 	}
 	part := &Network{nodes: slices.Clone(n.nodes), output: at}
-	part.once.Do(func() { part.added, part.lossless = n.addedTerms() })
+	part.once.Do(func() {
+		part.added, part.lossless = n.addedTerms()
+		part.dense = n.dense
+	})
 	part.nodes[at].shape = Shape{len(outputs)}
 	part.nodes[at].layer = affine{d.part(outputs, upTo(0, d.in))}
 	of := *b

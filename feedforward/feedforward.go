@@ -47,6 +47,7 @@ type Network struct {
 	once     sync.Once // for what walks back need
 	added    []int
 	lossless bool
+	dense    int // the first dense layer
 }
 
 // node is a layer with the nodes that it reads.

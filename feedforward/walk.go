@@ -21,6 +21,7 @@ type walk struct {
 	slope  lowerSlope
 	blocks int
 	sums   [][width]float64 // what the constants gain, by block
+	bends  [][]bend         // of each node, once they are known
 	tuned  *tuned
 }
 
@@ -59,12 +60,15 @@ func lossless(values []float64) bool {
 // digits in float32; computed once.
 func (n *Network) addedTerms() ([]int, bool) {
 	n.once.Do(func() {
-		n.added, n.lossless = make([]int, len(n.nodes)), true
-		for _, nd := range n.nodes[1:] {
+		n.added, n.lossless, n.dense = make([]int, len(n.nodes)), true, len(n.nodes)
+		for i, nd := range n.nodes[1:] {
 			terms := 1
 			switch l := nd.layer.(type) {
 			case affine:
 				terms = l.back()
+				if _, ok := l.linear.(*dense); ok {
+					n.dense = min(n.dense, i+1)
+				}
 				for _, p := range nd.parameters {
 					n.lossless = n.lossless && lossless(p.values)
 				}
@@ -145,13 +149,13 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 
 func (n *Network) newWalk(ctx context.Context, r *region, offsets []float64, slope lowerSlope, a Arithmetic) *walk {
 	blocks := (len(offsets) + width - 1) / width
-	return &walk{ctx: ctx, n: n, r: r, a: a, slope: slope, blocks: blocks, sums: make([][width]float64, blocks)}
+	return &walk{ctx: ctx, n: n, r: r, a: a, slope: slope, blocks: blocks, sums: make([][width]float64, blocks),
+		bends: make([][]bend, len(n.nodes))}
 }
 
 // back gives the rows on the input; nil where no output depends on it.
 func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
 	n, r := w.n, w.r
-	added, _ := n.addedTerms()
 	g := make([][]rowLane, from+1)
 	lost := w.lost(from)
 	size := n.nodes[from].shape.Size()
@@ -170,7 +174,17 @@ func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
 		}
 		w.sums[i/width][i%width] = offsets[i] + sum
 	}
+	return w.down(g, from)
+}
+
+// down takes the rows on nodes up to one back to the input.
+func (w *walk) down(g [][]rowLane, from int) ([]rowLane, error) {
+	n, r := w.n, w.r
+	added, _ := n.addedTerms()
 	for i := from; i > 0; i-- {
+		if w.blocks > 1 && i < n.dense && w.tuned == nil {
+			return w.apart(g, i)
+		}
 		if g[i] == nil {
 			continue
 		}
@@ -198,6 +212,41 @@ func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
 		give(g[i])
 	}
 	return g[0], w.ctx.Err()
+}
+
+// apart is down, block by block: what a layer gives is then still in a cache where the one before it reads it. A dense
+// layer has too many weights to read them for each block.
+func (w *walk) apart(g [][]rowLane, from int) (input []rowLane, err error) {
+	one, nodes := *w, w.n.nodes
+	one.blocks = 1
+	for b := range w.blocks {
+		one.sums = w.sums[b : b+1]
+		part := make([][]rowLane, from+1)
+		for i, all := range g[:from+1] {
+			if size := nodes[i].shape.Size(); all != nil {
+				part[i] = one.take(size, false)
+				copy(part[i], all[b*size:])
+			}
+		}
+		found, err := one.down(part, from)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			continue
+		}
+		if input == nil {
+			input = w.take(len(found), false)
+		}
+		copy(input[b*len(found):], found)
+		give(found)
+	}
+	for _, all := range g[:from+1] {
+		if all != nil {
+			give(all)
+		}
+	}
+	return input, nil
 }
 
 // finish is what bounds of rows on the input are; no rows: the outputs do not depend on it.
@@ -250,16 +299,21 @@ func (s step) into(in, b int) []rowLane {
 
 // constants adds |v|·slack_i + v·b_i to the constants, and what values lose that are subnormal.
 func (s step) constants(at int, b bias, slack func(i int) float64) {
-	lines, faint := make([]bend, len(s.out.Lower)), s.r.reach[at].faint()
-	if s.a == Plain {
-		faint = 0
-	}
-	for i := range lines {
-		off, moved := slack(i)+faint, 0.0
-		if b.b != nil {
-			moved = b.b[i/b.times]
+	lines := s.bends[at]
+	if lines == nil {
+		lines = make([]bend, len(s.out.Lower))
+		s.bends[at] = lines
+		faint := s.r.reach[at].faint()
+		if s.a == Plain {
+			faint = 0
 		}
-		lines[i].over, lines[i].under = moved+off, moved-off
+		for i := range lines {
+			off, moved := slack(i)+faint, 0.0
+			if b.b != nil {
+				moved = b.b[i/b.times]
+			}
+			lines[i].over, lines[i].under = moved+off, moved-off
+		}
 	}
 	for b := range s.blocks {
 		addSums(&s.sums[b], s.block(b), lines)
@@ -288,6 +342,15 @@ func (r *region) slack(ctx context.Context, l affine, in, at int, a Arithmetic) 
 }
 
 func (l *activation) walk(s step, at int) {
+	if s.bends[at] == nil {
+		s.bends[at] = l.bends(s, at)
+	}
+	for b := range s.blocks {
+		bendRows(&s.sums[b], s.block(b), s.bends[at], s.into(0, b), s.fresh[0])
+	}
+}
+
+func (l *activation) bends(s step, at int) []bend {
 	in, faint := s.r.boxes[s.in[0]], s.r.reach[at].faint()
 	lines := make([]bend, len(in.Lower))
 	for i, lo := range in.Lower {
@@ -308,9 +371,7 @@ func (l *activation) walk(s step, at int) {
 		}
 		lines[i] = bend{float32(upper.slope), float32(lower.slope), upper.offset + e, lower.offset - e}
 	}
-	for b := range s.blocks {
-		bendRows(&s.sums[b], s.block(b), lines, s.into(0, b), s.fresh[0])
-	}
+	return lines
 }
 
 // walk: the maximum is at least each of its inputs, and equals the one whose lower bound no other's upper bound
@@ -551,7 +612,10 @@ func (g gather) padded() int { return (g.values + tileChannels - 1) / tileChanne
 func (g gather) run(s step, x, y []rowLane, fresh bool, columns int, quads func(f func(pixels, ty, tx []int)),
 	reached func(pixel, ky, kx int) int) {
 	all := g.groups * g.products
-	turned := make([]rowLane, (g.from+1)*all) // behind the last pixel zeros
+	one := walk{blocks: 1}
+	turned := one.take((g.from+1)*all, false)
+	defer give(turned)
+	clear(turned[g.from*all:]) // behind the last pixel
 	var sums [tileSums]rowLane
 	var taps []tap
 	kernel := len(g.w) / (g.groups * g.padded() * g.products)
