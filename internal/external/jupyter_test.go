@@ -7,7 +7,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/jupyter"
@@ -93,7 +92,8 @@ defer model.Close()
 data := nb.Must(dataset.Open("synthetic/test")).Subset(dataset.Count(30))
 nb.Must(rs.Certify(nb.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: 0.25, MaxSamples: 1000}, Ledger: "run.ledger", Progress: nb.Progress()}))
 `}, &got)
-	if got.First.Status != "error" || got.First.Waited > 30 || !strings.Contains(got.First.Said, "run the cell again to go on") {
+	const once = "stopped on request; run the cell again to go on\n"
+	if got.First.Status != "error" || got.First.Waited > 30 || got.First.Said != once {
 		t.Errorf("the interrupted cell: %+v", got.First)
 	}
 	if got.Alive.Status != "ok" || got.Second.Status != "ok" {

@@ -17,6 +17,8 @@ import (
 //   - cells that wait behind one that fails or is interrupted do not run, as Jupyter's protocol has it;
 //   - the first message of a compiler comes alone, with the line of the cell and without paths;
 //   - while a cell compiles the page says so;
+//   - how a cell ended is said once, and not at all where an interrupted one says so itself. GoNB writes "^C" and the
+//     exit status behind what the program says, and the status again as an error;
 //   - gopls looks at what a cell imports, so that completion need not wait, and is not sent every file of the
 //     module (a thousand) at the first;
 //   - gopls ends after a kernel that was killed.
@@ -40,6 +42,9 @@ var gonbChanges = []struct{ file, old, new string }{
 		`msg.Kernel().Interrupted.Store(true); stopQueue()`},
 	{"internal/dispatcher/dispatcher.go", `name, value, traceback := goexec.JupyterErrorSplit(executionErr)`,
 		`if stopsOnError(content) { stopQueue() }; name, value, traceback := goexec.JupyterErrorSplit(executionErr)`},
+	{"internal/dispatcher/dispatcher.go", `kernel.PublishExecutionError(msg, value, traceback, name)`,
+		`publishError(msg, executionErr, value, traceback, name)`},
+	{"internal/jpyexec/jpyexec.go", `if exec.exitError != nil {`, `if exec.exitError != nil && !exec.useNamedPipes {`},
 	{"internal/goexec/execcode.go", `if err := s.Compile(msg, fileToCellIdAndLine); err != nil {`,
 		`if err := s.compileCell(msg, lines, updatedDecls, fileToCellIdAndLine); err != nil {`},
 	{"internal/goexec/execcode.go", `res := bytes.Join([][]byte{cellText, match}, nil)`, `res := cellText`},

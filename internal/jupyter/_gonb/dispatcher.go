@@ -1,6 +1,8 @@
 package dispatcher
 
 import (
+	"errors"
+	"os/exec"
 	"sync/atomic"
 
 	"github.com/janpfeifer/gonb/internal/goexec"
@@ -36,4 +38,16 @@ func unlessStopped(msg kernel.Message, goExec *goexec.State) error {
 		return err
 	}
 	return kernel.PublishKernelStatus(msg, kernel.StatusIdle)
+}
+
+// stoppedItself is the exit status of a program that was interrupted, and has said so.
+const stoppedItself = 75
+
+// publishError shows how a cell failed, unless an interrupted program has said it.
+func publishError(msg kernel.Message, err error, value string, trace []string, name string) error {
+	var left *exec.ExitError
+	if msg.Kernel().Interrupted.Load() && errors.As(err, &left) && left.ExitCode() == stoppedItself {
+		return nil
+	}
+	return kernel.PublishExecutionError(msg, value, trace, name)
 }
