@@ -6,6 +6,7 @@ package printable
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -102,6 +103,21 @@ func Args(args []any) []any {
 
 // Count writes a number of things as people read it, with commas between groups of three digits.
 func Count[N ~int | ~int64 | ~uint64](n N) string { return Grouped(float64(n), 0) }
+
+// Sprintf is fmt.Sprintf with commas in whole numbers of type int, which count things; seeds are of other types.
+func Sprintf(format string, args ...any) string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if n, ok := a.(int); ok {
+			args[i] = count(n)
+		}
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+type count int
+
+func (n count) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, Count(n)) }
 
 // Grouped writes a number with commas between groups of three digits before its point.
 func Grouped(v float64, digits int) string {

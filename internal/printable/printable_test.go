@@ -66,3 +66,11 @@ func TestArgs(t *testing.T) {
 		t.Errorf("%q; expected %q", got, want)
 	}
 }
+
+// Counts are grouped, in any place; seeds, which are unsigned, and other words stay.
+func TestSprintf(t *testing.T) {
+	if got := Sprintf("%d of %v images, seed %d, %g", 1234567, 10_000, uint64(12345), 12345.5); got !=
+		"1,234,567 of 10,000 images, seed 12345, 12345.5" {
+		t.Error(got)
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
@@ -305,7 +306,7 @@ func holmCorrection(confidence float64, shown []*compare.Difference) (corrected 
 		return corrected, nil
 	}
 	level := 1 - confidence
-	return corrected, []string{fmt.Sprintf("p: of no difference, two-sided, corrected by Holm for the %d "+
+	return corrected, []string{printable.Sprintf("p: of no difference, two-sided, corrected by Holm for the %d "+
 		"differences of this table: all those of at most %.3g may be claimed together, and one of them is false "+
 		"with a probability of at most %.3g; the adjusted level of the smallest is %.3g. The intervals stand for "+
 		"one difference alone.",

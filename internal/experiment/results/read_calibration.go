@@ -9,13 +9,14 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/rule"
 )
 
 func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, err error) {
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) { notes = append(notes, printable.Sprintf(format, args...)) }
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the "+
 		"largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
@@ -93,7 +94,7 @@ func (f *Filled) calibration(columns []string, head func(FilledLine) []any) *tab
 			}
 		}
 	}
-	t.Notes = []string{fmt.Sprintf("A constant confidence is the accuracy of the certified images: it has no "+
+	t.Notes = []string{printable.Sprintf("A constant confidence is the accuracy of the certified images: it has no "+
 		"calibration error, and tells nothing. Inside the intervals the confidences of a model are better (CBS) in "+
 		"%d of %d rows.", better, all),
 		"Right, lower, upper: of the images certified at a radius the share that is right, and the means of the " +

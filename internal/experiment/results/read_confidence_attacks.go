@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -27,7 +28,7 @@ func (a confidenceAttackReader) fill(f *TableBuilder, out *Filled) ([]string, er
 	return append([]string{
 		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; "+
 			"calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
-		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d "+
+		printable.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d "+
 			"resamples, seed %d), with Student's t over seeds where there are two or more, paired by image, of the "+
 			"gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the "+
 			"estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -15,7 +16,7 @@ func (m radiusReader) fill(f *TableBuilder, out *Filled) (notes []string, err er
 	if !m.Clean && len(m.Sweeps) == 0 {
 		return nil, nil
 	}
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) { notes = append(notes, printable.Sprintf(format, args...)) }
 	tier := f.Manifest.Tier
 	c := tier.Certify
 	note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N,

@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
@@ -229,7 +230,7 @@ func (m heatMapReader) fill(f *TableBuilder, out *Filled) (notes []string, err e
 					len(maps[0].Values), len(found.Values))
 			}
 			if maps = append(maps, found.Map); notes == nil {
-				notes = append(notes, fmt.Sprintf("Images disturbed at one frequency by a norm of %g in each "+
+				notes = append(notes, printable.Sprintf("Images disturbed at one frequency by a norm of %g in each "+
 					"channel, %d at each of %d frequencies: the mean over those of a ring, by periods over an image.",
 					found.Epsilon, found.Images, len(found.Values)))
 			}

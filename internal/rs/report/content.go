@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -32,13 +33,13 @@ func (r *Report) document(p *picture) *document {
 func (r *Report) status(d *document) {
 	switch {
 	case !r.Complete:
-		d.add(words(fmt.Sprintf("**Unfinished.** The ledger ¤ decides %d of %d images so far and is not closed: its "+
+		d.add(words(printable.Sprintf("**Unfinished.** The ledger ¤ decides %d of %d images so far and is not closed: its "+
 			"figures are of these images only, and it has no digest.", r.Decided, r.Images), r.name()))
 	case r.Header.Shard != nil:
-		d.add(words(fmt.Sprintf("The ledger ¤ is closed. It is **shard %d of %d** of a run: its figures are of its "+
+		d.add(words(printable.Sprintf("The ledger ¤ is closed. It is **shard %d of %d** of a run: its figures are of its "+
 			"%d images only.", r.Header.Shard.Index+1, r.Header.Shard.Count, r.Images), r.name()))
 	default:
-		d.add(words(fmt.Sprintf("The ledger ¤ is closed: it claims something of each of %d images, and ends with "+
+		d.add(words(printable.Sprintf("The ledger ¤ is closed: it claims something of each of %d images, and ends with "+
 			"the digest below.", r.Images), r.name()))
 	}
 	if r.Simultaneous {
@@ -51,15 +52,15 @@ func (r *Report) status(d *document) {
 	if r.ACR != nil {
 		acr = fmt.Sprintf("%.4f", r.ACR.Value)
 	}
-	t := facts("images decided", fmt.Sprintf("%d of %d", r.Decided, r.Images))
+	t := facts("images decided", printable.Sprintf("%d of %d", r.Decided, r.Images))
 	for _, a := range r.CertifiedAccuracy {
 		if a.Images > 0 {
 			at = fmt.Sprintf("%.4f", a.Value)
 		}
 		t.Rows = append(t.Rows, []any{fmt.Sprintf("certified accuracy at r = %g", a.Radius), at})
 	}
-	t.Rows = append(t.Rows, []any{"average certified radius (ACR)", acr}, []any{"abstained", fmt.Sprint(r.Abstained)},
-		[]any{"noise σ, failure probability α per image", fmt.Sprintf("%g, %.3g", r.Header.Sigma, r.Alpha)})
+	t.Rows = append(t.Rows, facts("average certified radius (ACR)", acr, "abstained", r.Abstained,
+		"noise σ, failure probability α per image", fmt.Sprintf("%g, %.3g", r.Header.Sigma, r.Alpha)).Rows...)
 	d.add(t)
 }
 
@@ -87,7 +88,7 @@ func (r *Report) claimed(d *document) {
 		list{
 			words(fmt.Sprintf("**Failure.** The claim on an image is false with probability at most α = %.3g over "+
 				"the noise that was drawn, whatever the model is.", r.Alpha)),
-			words(fmt.Sprintf("**Norm.** ℓ₂ over all %d values of an image (%d × %d × %d), where 1 is the full "+
+			words(printable.Sprintf("**Norm.** ℓ₂ over all %d values of an image (%d × %d × %d), where 1 is the full "+
 				"range of a value: a byte b counts as b/255. Below r = 0.25 lie, for example, a change of one value "+
 				"by less than a quarter of its range, and one of all values by %.2f of 255 each.",
 				values, h.Model.Shape.Height, h.Model.Shape.Width, h.Model.Shape.Channels,
@@ -136,14 +137,14 @@ func (r *Report) assumed(d *document) {
 	look := "Before a run it compares answers to the same image alone, in a block again, in another order and " +
 		"beside other images, so that answers of which 5 % are random are missed with probability 10⁻⁶."
 	if f := r.Look; f != nil {
-		look = fmt.Sprintf("Before this run it compared %d answers to the same image alone, in a block again, in "+
+		look = printable.Sprintf("Before this run it compared %d answers to the same image alone, in a block again, in "+
 			"another order and beside other images: answers of which 5 %% are random are missed with probability "+
 			"%.2g at most.",
 			f.Comparisons, f.Missed(r.Header.Model.Classes))
 	}
 	text := "No noise samples were asked again during the run, or there is no record of it beside the ledger."
 	if f := r.Checks; f.Comparisons > 0 {
-		text = fmt.Sprintf("During the run and at its end %d noise samples were asked again: %d answers differed by "+
+		text = printable.Sprintf("During the run and at its end %d noise samples were asked again: %d answers differed by "+
 			"more than rounding, and %d in the class alone.", f.Comparisons, f.Beyond, f.Changed)
 		if f.Contradicted() {
 			text = "**This was contradicted.** " + text
@@ -174,7 +175,7 @@ func (r *Report) results(d *document, p *picture) {
 	d.add(heading("Results"))
 	unlabelled := r.Decided - r.Labelled
 	t := facts("images decided", r.Decided)
-	add := func(name string, value any) { t.Rows = append(t.Rows, []any{name, value}) }
+	add := func(name string, value any) { t.Rows = append(t.Rows, facts(name, value).Rows...) }
 	if r.Labelled > 0 {
 		add("certified, and the class is right", r.Correct)
 		add("certified, but the class is not the label's", r.Wrong)
@@ -204,7 +205,7 @@ func (r *Report) results(d *document, p *picture) {
 	}
 	d.add(accuracies)
 	if r.ACR != nil {
-		form := fmt.Sprintf("%d resamples of the images, seed %d", r.Bootstrap.Resamples, r.Bootstrap.Seed)
+		form := printable.Sprintf("%d resamples of the images, seed %d", r.Bootstrap.Resamples, r.Bootstrap.Seed)
 		if r.Labelled > 20_000 { // see resample.Means
 			form = "computed for so many images, without resamples"
 		}
@@ -247,11 +248,11 @@ func (r *Report) population(d *document) {
 
 func (r *Report) falseClaims(d *document) {
 	d.add(heading("How many claims may be false"))
-	d.add(words(fmt.Sprintf("Each claim is false with probability at most %.3g, so **among %d images at most %.3g "+
-		"false claims are to be expected** (at α = 0.001, 2 in 2,000).", r.Alpha, r.Decided, r.ExpectedFalse)))
+	d.add(words(printable.Sprintf("Each claim is false with probability at most %.3g, so **among %d images at most "+
+		"%.3g false claims are to be expected** (at α = 0.001, 2 in 2,000).", r.Alpha, r.Decided, r.ExpectedFalse)))
 	switch all := 1 - r.LedgerAlpha; {
 	case r.Simultaneous:
-		d.add(words(fmt.Sprintf("These claims are derived at the level %g divided by the %d images of the data: by "+
+		d.add(words(printable.Sprintf("These claims are derived at the level %g divided by the %d images of the data: by "+
 			"the union bound all of them hold together with probability at least %g. Nothing had to be drawn again, "+
 			"since neither the noise samples nor the looks depend on the level that bounds are derived at.",
 			r.LedgerAlpha, r.Header.Data.Images, all)))
@@ -260,7 +261,7 @@ func (r *Report) falseClaims(d *document) {
 			"report at the level α/N, in which all hold together with probability at least %g, is made by:",
 			math.Floor(1e4*(1-r.ExpectedFalse))/1e4, all)))
 	default:
-		d.add(words(fmt.Sprintf("That they all hold together is not claimed: the union bound over %d images says "+
+		d.add(words(printable.Sprintf("That they all hold together is not claimed: the union bound over %d images says "+
 			"nothing. A report at the level α/N, in which all hold together with probability at least %g, is made by:",
 			r.Decided, all)))
 	}

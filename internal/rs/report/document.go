@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 )
 
@@ -67,7 +68,7 @@ func (d *document) add(blocks ...any) { d.blocks = append(d.blocks, blocks...) }
 func facts(namesAndValues ...any) *table.Table {
 	t := &table.Table{Columns: []string{"item", "value"}}
 	for i := 0; i < len(namesAndValues); i += 2 {
-		t.Rows = append(t.Rows, namesAndValues[i:i+2])
+		t.Rows = append(t.Rows, []any{namesAndValues[i], printable.Sprintf("%v", namesAndValues[i+1])})
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -25,13 +26,13 @@ func (r *Report) subject(d *document) {
 	d.add(heading("Model, data and seed"), facts(
 		"model", h.Model.Name,
 		"input", fmt.Sprintf("%d × %d × %d values", h.Model.Shape.Height, h.Model.Shape.Width, h.Model.Shape.Channels),
-		"classes", fmt.Sprint(h.Model.Classes),
+		"classes", h.Model.Classes,
 		"weights", id.Weights,
 		"engine", strings.TrimSpace(id.Engine+" "+id.EngineVersion),
 		"threads, instruction set", fmt.Sprintf("%d, %s", id.Threads, or(id.InstructionSet)),
 		"data", h.Data.Name,
 		"digest of the data", h.Data.Digest,
-		"images in the data", fmt.Sprint(h.Data.Images),
+		"images in the data", h.Data.Images,
 		"seed of the noise", seed,
 		"program", strings.TrimSpace("certspec "+h.Program.Version+" "+h.Program.Commit),
 		"format of the ledger", fmt.Sprintf("version %d", h.Version),
@@ -51,10 +52,10 @@ func (r *Report) rule(d *document) {
 	var text string
 	switch h.Rule.Name {
 	case "fixed":
-		text = fmt.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson "+
+		text = printable.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson "+
 			"bound with all of α.", last.Samples)
 	case "staged":
-		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s noise samples; each has a "+
+		text = printable.Sprintf("**Staged.** There are %d planned looks, after %s noise samples; each has a "+
 			"Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at "+
 			"least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its "+
 			"radius would grow by at most %g were the remaining noise samples to hit as often as those before.",
@@ -64,7 +65,7 @@ func (r *Report) rule(d *document) {
 		if h.Rule.Relative {
 			unit = " of the radius"
 		}
-		text = fmt.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh "+
+		text = printable.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh "+
 			"ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound "+
 			"on the fresh noise samples alone with all of α. The noise samples that chose their number enter no bound.",
 			last.Samples, h.Rule.Tolerance, unit)
@@ -73,7 +74,7 @@ func (r *Report) rule(d *document) {
 		for _, t := range h.Rule.Targets {
 			radii = append(radii, fmt.Sprintf("%g", t.Radius))
 		}
-		text = fmt.Sprintf("**Betting.** The radii %s are tested in ascending order by a bet against “the "+
+		text = printable.Sprintf("**Betting.** The radii %s are tested in ascending order by a bet against “the "+
 			"probability is too small for this radius”: a radius is certified at the first of %d looks where the "+
 			"wealth reaches 1/α. By Ville's inequality this happens for a false one with probability at most α, at "+
 			"all looks together; α is not split over the radii, since the first false one in the order is fixed "+
@@ -81,7 +82,7 @@ func (r *Report) rule(d *document) {
 			"the mirrored bet says at level %g that the next radius is hopeless.",
 			strings.Join(radii, ", "), len(looks), h.Rule.Futility)
 	case "anytime":
-		text = fmt.Sprintf("**Anytime.** Noise samples went, in rounds, to the images whose radius was expected to "+
+		text = printable.Sprintf("**Anytime.** Noise samples went, in rounds, to the images whose radius was expected to "+
 			"gain most by them, until the run was stopped; how many an image got depends on all that was seen. Its "+
 			"bound is the lower end of a confidence sequence, a beta-binomial mixture with the prior Beta(60p, "+
 			"60(1−p)) against each probability p, which by Ville's inequality holds at all numbers of samples up to "+
@@ -101,8 +102,8 @@ func (r *Report) rule(d *document) {
 	if r.RadiusCap == 0 {
 		limit = ""
 	}
-	d.add(words(strings.TrimSpace(fmt.Sprintf("The class of an image is chosen by its first %d noise samples, which "+
-		"enter no bound. A block of %d noise samples is one call of the model. %s", h.Selection, h.Block, limit))))
+	d.add(words(strings.TrimSpace(printable.Sprintf("The class of an image is chosen by its first %d noise samples, "+
+		"which enter no bound. A block of %d noise samples is one call of the model. %s", h.Selection, h.Block, limit))))
 }
 
 // samples lists the samples of the looks, or their ends where there are many.
@@ -110,7 +111,7 @@ func samples(looks []ledger.Level) string {
 	const most = 14
 	var parts []string
 	for _, l := range looks {
-		parts = append(parts, fmt.Sprint(l.Samples))
+		parts = append(parts, printable.Count(l.Samples))
 	}
 	if len(parts) > most {
 		parts = append(append(parts[:4:4], "…"), parts[len(parts)-2:]...)

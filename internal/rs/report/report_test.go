@@ -355,3 +355,12 @@ func TestOptions(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Counts have their digits in groups in every form.
+func TestCountsAreGrouped(t *testing.T) {
+	for form, text := range forms(t, open(t, quickstart, report.Options{})) {
+		if !strings.Contains(text, "10,000") || strings.Contains(text, "10000") {
+			t.Errorf("%s: digits without groups", form)
+		}
+	}
+}
