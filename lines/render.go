@@ -2,6 +2,7 @@ package lines
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/certspec/certspec/internal/table"
 )
@@ -63,7 +64,7 @@ func (r *Result) Caption() string {
 	caption := fmt.Sprintf("%s against %s on probit axes, %d points with exact 95 %% intervals.", r.Y, r.X,
 		len(r.Models))
 	for _, l := range r.Lines {
-		caption += fmt.Sprintf(" Line %s: slope %.2f, R² %.2f.", l.Group, l.Slope, l.R2)
+		caption += fmt.Sprintf(" %s: slope %.2f, R² %.2f.", strings.TrimSpace("Line "+l.Group), l.Slope, l.R2)
 	}
 	return caption
 }

@@ -49,7 +49,7 @@ func (s Smoothing) Figure() *Figure {
 	run, cap := s.Run.Curve(), s.Run.RadiusCap()
 	curve := figure.Curve{Radii: run.Radii, Accuracy: run.Accuracy, Images: s.Run.ACR().Images, Cap: cap,
 		Behind:  behind(s.Run.Rows, run.Radii),
-		Samples: maxSamples(s.Run), Clean: s.Clean}
+		Samples: s.Run.Header.MaxSamples(), Clean: s.Clean}
 	for _, at := range s.Attacked {
 		curve.Attacked = append(curve.Attacked, plotter.XY{X: at[0], Y: at[1]})
 	}

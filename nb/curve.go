@@ -25,7 +25,7 @@ func Curve(runs ...*rs.Run) *Figure {
 	for i, run := range runs {
 		curve, cap := run.Curve(), run.RadiusCap()
 		curves[i] = figure.Curve{Name: names[i], Radii: curve.Radii, Accuracy: curve.Accuracy,
-			Behind: behind(run.Rows, curve.Radii), Images: run.ACR().Images, Cap: cap, Samples: maxSamples(run)}
+			Behind: behind(run.Rows, curve.Radii), Images: run.ACR().Images, Cap: cap, Samples: run.Header.MaxSamples()}
 	}
 	numbers := curveNumbers(names, slices.Clone(curves))
 	if len(runs) == 1 {
@@ -75,15 +75,6 @@ func curveNumbers(names []string, curves []figure.Curve) func() *Tabular {
 	}
 }
 
-// maxSamples is the largest number of noise samples that the run may count for an image.
-func maxSamples(run *rs.Run) int {
-	looks := run.Header.Rule.Looks
-	if len(looks) == 0 {
-		return 0
-	}
-	return looks[len(looks)-1].Samples
-}
-
 // headline says what a curve shows: of a single one the certified accuracy at the largest multiple of ¼ below its
 // cap; then what all share.
 func headline(runs []*rs.Run) string {
@@ -103,7 +94,7 @@ func curveTitle(runs []*rs.Run) string {
 		dataName,
 		func(r *rs.Run) string { return r.Header.Model.Name },
 		func(r *rs.Run) string { return fmt.Sprintf("σ = %g", r.Header.Sigma) },
-		func(r *rs.Run) string { return "n ≤ " + printable.Count(maxSamples(r)) },
+		func(r *rs.Run) string { return "n ≤ " + printable.Count(r.Header.MaxSamples()) },
 		func(r *rs.Run) string { return fmt.Sprintf("α = %g", r.Header.Alpha) },
 	} {
 		words := of(runs[0])

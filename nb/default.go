@@ -97,7 +97,9 @@ func corrupted(s *sweep.Sweep) []any {
 	if s.Clean != nil {
 		clean, what = s.Clean.ACR().Value, "clean"
 	}
-	title := fmt.Sprintf("%s, σ = %g: average certified radius under corruption", s.Header.Model.Name, s.Header.Sigma)
+	data, _, _ := strings.Cut(s.Header.Data.Name, "[")
+	title := fmt.Sprintf("Average certified radius under corruption\n%s (%d images), %s, %s", data, mean.Images,
+		s.Header.Model.Name, s.Header.Settings())
 	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}
 	facts := []any{"mean over all corruptions (mACR)", interval(mean.MACR)}
 	for _, c := range mean.Corruptions {
@@ -172,6 +174,6 @@ func labelled(images *dataset.Images) *Figure {
 		row.Images = append(row.Images, images.Image(i))
 		row.Words = append(row.Words, className(images, images.Labels[i]))
 	}
-	caption := fmt.Sprintf("%s: %d of %d images with their labels", setName(images.Name), n, images.Len())
+	caption := fmt.Sprintf("%s: the first %d images with their labels", setName(images.Name), n)
 	return Images(caption, images.Shape, row)
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // Gallery shows the images of certified rows with what is certified of them: the class, the label
-// where it is another, and the radius.
-func Gallery(data rs.Source, rows rs.Rows) *Figure {
+// where it is another, and the radius. The settings, as those of rs.Run.Header, end the title.
+func Gallery(data rs.Source, rows rs.Rows, settings ...string) *Figure {
 	images, err := data.Load(Context())
 	end(err)
 	var tiles []tile
@@ -51,7 +51,7 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 		}
 		title = fmt.Sprintf("%d images of %s, %s", len(tiles), setName(images.Name), radii)
 	}
-	f := mosaic(title, images.Shape, [][]tile{tiles}, nil)
+	f := mosaic(strings.Join(append([]string{title}, settings...), "; "), images.Shape, [][]tile{tiles}, nil)
 	f.numbers = func() *Tabular {
 		t := Columns("image", "label", "class", "radius")
 		for _, row := range rows {
@@ -163,7 +163,9 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 			for len(row) > perRow {
 				short, row = append(short, row[:perRow]), row[perRow:]
 			}
-			short = append(short, row)
+			if len(row) > 0 {
+				short = append(short, row)
+			}
 		}
 		rows = short
 	}
@@ -177,6 +179,9 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 		}
 	}
 	columns := 1
+	if title != "" {
+		columns = 3 // room for its words
+	}
 	for _, row := range rows {
 		columns = max(columns, len(row))
 	}

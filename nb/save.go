@@ -63,7 +63,7 @@ func (f *Figure) menu() (string, error) {
 	if f.numbers != nil {
 		files["csv"], kinds = []byte(f.numbers().CSV()), append(kinds, "csv")
 	}
-	return saveMenu(fileName(cmp.Or(f.Title, f.Caption, "figure")), files, kinds...), nil
+	return saveMenu(cmp.Or(fileName(f.Title), fileName(f.Caption), "figure"), files, kinds...), nil
 }
 
 // menuBundle is the menu as an output of its own: web pages that show notebooks without scripts keep the picture.
@@ -74,7 +74,7 @@ func (f *Figure) menuBundle() (map[protocol.MIMEType]any, error) {
 
 // tablePage is a table with its menu.
 func tablePage(t *Tabular) string {
-	name := fileName(cmp.Or(t.Title, strings.Join(t.Columns, " "), "table"))
+	name := cmp.Or(fileName(t.Title), fileName(strings.Join(t.Columns, " ")), "table")
 	return t.HTML() + "\n" + saveMenu(name, map[string][]byte{"tex": []byte(t.LaTeX()), "csv": []byte(t.CSV())}, "tex",
 		"csv")
 }

@@ -76,7 +76,7 @@ func runTable(runs []*rs.Run) *Tabular {
 		t.Rows = append(t.Rows, append(row, run.Abstained()))
 		setting := fmt.Sprintf("%s rule, up to %s noise samples per image (which can certify no radius above "+
 			"%.4f), α = %g, Gaussian noise (%s)",
-			h.Rule.Name, printable.Count(maxSamples(run)), math.Ceil(1e4*run.RadiusCap())/1e4,
+			h.Rule.Name, printable.Count(run.Header.MaxSamples()), math.Ceil(1e4*run.RadiusCap())/1e4,
 			h.Alpha, h.Noise)
 		if !run.Complete() {
 			setting += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)

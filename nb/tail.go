@@ -28,8 +28,8 @@ func Tail(k, n int, alpha float64) *Figure {
 			curve = append(curve, plotter.XY{X: p, Y: tail})
 		}
 	}
-	p := figure.NewPlot(fmt.Sprintf("The lower bound from %d hits of %d", k, n), "probability p of a hit",
-		fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
+	p := figure.NewPlot(fmt.Sprintf("The lower bound from k = %d hits of n = %d, α = %g", k, n, alpha),
+		"probability p of a hit", fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
 	lines := []figure.Line{
 		{Name: fmt.Sprintf("at least %d of %d hits", k, n), XYs: curve},
 		{Name: fmt.Sprintf("α = %g", alpha), XYs: plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X,

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,7 +26,12 @@ type ForestRow struct {
 }
 
 // Size of the drawing.
-func (f Forest) Size() (width, height vg.Length) { return 600, 15*vg.Length(len(f.Rows)) + 60 }
+func (f Forest) Size() (width, height vg.Length) {
+	return 600, 15*vg.Length(len(f.Rows)) + 42 + f.heading()
+}
+
+// heading is the height of the title.
+func (f Forest) heading() vg.Length { return 18 + 12*vg.Length(strings.Count(f.Title, "\n")) }
 
 // Paint draws the rows.
 func (f Forest) Paint(c draw.Canvas) {
@@ -58,7 +64,7 @@ func (f Forest) Paint(c draw.Canvas) {
 	title := Label(10, color.Black)
 	title.XAlign = text.XLeft
 	inset.FillText(title, vg.Point{X: inset.Min.X, Y: inset.Max.Y}, f.Title)
-	inner := draw.Crop(inset, longest+10, 0, 0, -18)
+	inner := draw.Crop(inset, longest+10, 0, 0, -f.heading())
 	p.Draw(inner)
 	data := p.DataCanvas(inner)
 	for i, r := range f.Rows {

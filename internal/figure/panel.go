@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -167,7 +168,7 @@ func (g Grid) Paint(c draw.Canvas) {
 	if g.Title != "" {
 		style := Label(10, color.Black)
 		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y}, g.Title)
-		c = draw.Crop(c, 0, 0, 0, -legendHeight)
+		c = draw.Crop(c, 0, 0, 0, -legendHeight-12*vg.Length(strings.Count(g.Title, "\n")))
 	}
 	c = g.legend(c, radius)
 	rows := (len(g.Panels) + g.Columns - 1) / g.Columns

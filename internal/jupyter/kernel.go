@@ -95,6 +95,7 @@ func Install(ctx context.Context, dataDir, version string, warmed bool, show pro
 		{filepath.Join(k.Dir, "path", "certspec"), programScript(program), atomicfile.WriteProgram},
 		{start, startScript(k, g, bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", atomicfile.Write},
+		{filepath.Join(k.Dir, "logo-svg.svg"), logo, atomicfile.Write},
 	} {
 		if err := f.write(f.path, []byte(f.text)); err != nil {
 			return Kernel{}, fmt.Errorf("kernel: %w", err)

@@ -15,6 +15,8 @@ var (
 	labExtension string
 	//go:embed _lab/template.go.txt
 	templateText string
+	//go:embed _lab/logo.svg
+	logo string // a certified ball, of the kernel and, in orange, of the card
 )
 
 // template is the notebook of a first certification.
@@ -50,6 +52,7 @@ func installLauncher(dataDir string) error {
 	if err := atomicfile.Write(filepath.Join(dir, "package.json"), append(description, '\n')); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, "static", "remoteEntry.js"),
-		[]byte(strings.Replace(labExtension, "TEMPLATE", string(content), 1)))
+	script := strings.NewReplacer("TEMPLATE", string(content), "LOGO",
+		strings.TrimSpace(strings.ReplaceAll(logo, "#0072b2", "#d55e00"))).Replace(labExtension)
+	return atomicfile.Write(filepath.Join(dir, "static", "remoteEntry.js"), []byte(script))
 }

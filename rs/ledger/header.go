@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"fmt"
+
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -69,4 +72,17 @@ func (h Header) SameRun(file string, run Header) error {
 		}
 	}
 	return nil
+}
+
+// MaxSamples is the largest number of noise samples n that bounds of an image may rest on; 0 without looks.
+func (h *Header) MaxSamples() (n int) {
+	if looks := h.Rule.Looks; len(looks) > 0 {
+		n = looks[len(looks)-1].Samples
+	}
+	return n
+}
+
+// Settings are σ, n and α, as a figure says them.
+func (h *Header) Settings() string {
+	return fmt.Sprintf("σ = %g, n ≤ %s, α = %g", h.Sigma, printable.Count(h.MaxSamples()), h.Alpha)
 }

@@ -169,8 +169,7 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 		if l := logs[i]; l.Run != nil {
 			h := l.Run.Header
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, n ≤ %s.", m.Name,
-				h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name,
-				printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples)))
+				h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, printable.Count(h.MaxSamples())))
 		}
 		if m.Bounds == nil || m.Bounds.Images == 0 {
 			continue

@@ -189,7 +189,7 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 func runNote(name string, s *sweep.Sweep) string {
 	h := s.Header
 	note := fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %s noise samples per image.",
-		name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
+		name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, printable.Count(h.MaxSamples()))
 	if s.DrawnFrost {
 		note += " " + shared.DrawnFrost
 	}

@@ -17,7 +17,6 @@
           app.commands.addCommand(command, {
             label: "New certification",
             caption: "A notebook that certifies a model of yours",
-            iconClass: "jp-NotebookIcon",
             execute: async (args) => {
               const files = app.serviceManager.contents;
               const file = await files.newUntitled({ path: args.cwd ?? "", type: "notebook" });
@@ -25,7 +24,8 @@
               return app.commands.execute("docmanager:open", { path: file.path });
             },
           });
-          launcher.add({ command, category: "Notebook", rank: 0 });
+          const kernelIconUrl = "data:image/svg+xml," + encodeURIComponent('LOGO');
+          launcher.add({ command, category: "Notebook", rank: 0, kernelIconUrl });
         },
       };
       return () => ({ __esModule: true, default: plugin });
