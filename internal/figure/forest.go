@@ -27,7 +27,7 @@ type ForestRow struct {
 
 // Size of the drawing.
 func (f Forest) Size() (width, height vg.Length) {
-	return 600, 15*vg.Length(len(f.Rows)) + 42 + f.heading()
+	return 600, 14*vg.Length(len(f.Rows)) + 42 + f.heading()
 }
 
 // heading is the height of the title.

@@ -4,6 +4,7 @@ import (
 	"html"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -59,6 +60,51 @@ func TestNotebooksAreForPeople(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+var (
+	certifies = regexp.MustCompile(`(?i)certified|\bm?ACR\b|\bradi(us|i)\b|calibration error|Brier score`)
+	samples   = regexp.MustCompile(`\bn (=|≤) [\d,]+|noise samples (n|in all)\b`)
+	failure   = regexp.MustCompile(`α = (0\.\d+|10)`)
+	sample    = regexp.MustCompile(`\d (images|networks|models|points)\b`)
+	texts     = regexp.MustCompile(`(?s)aria-label="[^"]*"|<text\b[^>]*>.*?</text>`)
+)
+
+// exactFigures show what follows from a known probability without a noise sample, or have n and α as sliders, by
+// notebook and cell.
+var exactFigures = map[string][]int{"certification.ipynb": {13, 21}, "fouriermix.ipynb": {28}}
+
+// The words of each figure, those above it or those for who does not see it, say by how many noise samples n and at which
+// α what it shows is certified. An interval says of how many images it is.
+func TestFiguresSayTheirSettings(t *testing.T) {
+	files, _ := filepath.Glob("../../notebooks/*.ipynb")
+	certified := 0
+	for _, file := range files {
+		name := filepath.Base(file)
+		for i, cell := range paperCells(t, file) {
+			for _, o := range cell.Outputs {
+				all := drawings(o)
+				if _, picture := o.Data["image/png"]; picture && len(all) == 0 {
+					all = []string{"<text>" + o.text("text/plain") + "</text>"}
+				}
+				for _, drawing := range all {
+					words := strings.Join(texts.FindAllString(drawing, -1), " ")
+					words = html.UnescapeString(marks.ReplaceAllString(words, " "))
+					if certifies.MatchString(words) && !slices.Contains(exactFigures[name], i) {
+						if certified++; !samples.MatchString(words) || !failure.MatchString(words) {
+							t.Errorf("%s, cell %d: a figure without n or α: %.200s", name, i, words)
+						}
+					}
+					if strings.Contains(words, "95 %") && !sample.MatchString(words) {
+						t.Errorf("%s, cell %d: an interval over how many images? %.200s", name, i, words)
+					}
+				}
+			}
+		}
+	}
+	if certified < 40 {
+		t.Errorf("%d figures of what is certified", certified)
 	}
 }
 

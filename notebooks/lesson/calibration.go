@@ -33,8 +33,7 @@ func (s Scored) Certified(method confidence.Method, radii ...float64) []confiden
 // About is the name of the set with the settings of its certificates.
 func (s Scored) About() string {
 	h := nb.Must(rs.Open(s.Ledger)).Header
-	return fmt.Sprintf("%s, σ = %g, n ≤ %s, α = %g", s.Name, h.Sigma,
-		printable.Count(h.Rule.Looks[len(h.Rule.Looks)-1].Samples), h.Alpha)
+	return s.Name + ", " + h.Settings()
 }
 
 // Bins are count bins of equal width, closed on the left.
@@ -47,7 +46,7 @@ func About(sets ...Scored) *nb.Tabular {
 	for _, s := range sets {
 		h := nb.Must(rs.Open(s.Ledger)).Header
 		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, fmt.Sprint(h.Sigma), h.Rule.Name,
-			h.Rule.Looks[len(h.Rule.Looks)-1].Samples, h.Model.Identity.Engine)
+			h.MaxSamples(), h.Model.Identity.Engine)
 	}
 	return t
 }
@@ -171,7 +170,7 @@ func ADMM(s Scored, radius float64, steps int) {
 		settings[i].Steps, settings[i].Record = steps, true
 	}
 	for _, run := range nb.Must(program.Search(nb.Context(), c.Confidence, settings, nil)) {
-		title := fmt.Sprintf("%s, R = %g: ADMM from %s confidences, steps of %g for a and %g for z", s.Name, radius,
+		title := fmt.Sprintf("%s, R = %g\nADMM from %s confidences, steps of %g for a and %g for z", s.About(), radius,
 			strings.Replace(string(run.Start), "brier", "Brier", 1), run.StepA, run.StepZ)
 		errors, lagrangian, residuals := traces(run.Trace, exact)
 		nb.Show(

@@ -86,8 +86,8 @@ func Starts(s Scored, trials, steps int, radii ...float64) (*nb.Figure, *nb.Tabu
 			mip.Most(found, "dECE", false),
 			mip.Most(from(mip.Clean), "dECE", false), mip.Most(from(mip.Brier), "dECE", false))
 	}
-	return nb.Plot(calibplot.Starts("Where a search begins decides what it finds\n"+s.Name, all),
-		"calibration error that each run of ADMM and dECE finds, by its start, "+s.Name), t
+	return nb.Plot(calibplot.Starts("Where a search begins decides what it finds\n"+s.About(), all),
+		"calibration error that each run of ADMM and dECE finds, by its start, "+s.About()), t
 }
 
 // BySearch are the calibration errors that the stored searches find over the radius, beside the

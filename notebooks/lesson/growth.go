@@ -65,8 +65,8 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 				bands.Accuracy[i].Upper)
 		}
 		figures = append(figures, nb.Lines(nb.Axes{
-			Title: fmt.Sprintf("The band holds the true curve\n%d images, %s noise samples in all, σ = %g", len(run.Rows),
-				printable.Count(run.Passes()), opt.Sigma),
+			Title: fmt.Sprintf("The band holds the true curve\n%d images, %s noise samples in all, σ = %g, α = %g",
+				len(run.Rows), printable.Count(run.Passes()), opt.Sigma, opt.Alpha),
 			X: "radius", Y: "share of the images",
 			Caption: fmt.Sprintf("certified accuracy against the radius after %s noise samples, with the band of "+
 				"the true one, and the true one", printable.Count(run.Passes())),
@@ -86,7 +86,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 	w := nb.Frames("certified accuracy by budget, rule anytime", slider, func(at int) *nb.Figure { return figures[at] },
 		len(budgets)/2)
 	w.Static = append(w.Static, nb.Lines(nb.Axes{
-		Title: fmt.Sprintf("%d images, σ = %g", len(truth), opt.Sigma), X: "noise samples in all",
+		Title: fmt.Sprintf("%d images, σ = %g, α = %g", len(truth), opt.Sigma, opt.Alpha), X: "noise samples in all",
 		Y: "mean certified radius", LogX: true,
 		Caption: "mean certified radius against the noise samples, with the band of the true one",
 	}, growing, fixed, level), rows)

@@ -229,7 +229,7 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 	}
 	data, _, _ := strings.Cut(s.Header.Data.Name, "[")
 	note := fmt.Sprintf("%d images of %s, severities %s, n ≤ %s, intervals of the bootstrap over images.", c.Images, data,
-		severities, printable.Count(s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples))
+		severities, printable.Count(s.Header.MaxSamples()))
 	if s.Clean != nil {
 		note += fmt.Sprintf(" Without corruption the ACR is %.3f; published %.3f.", s.Clean.ACR().Value,
 			published["clean"])
@@ -246,7 +246,8 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 			d.Difference.Difference, d.Interval.Low, d.Interval.High))
 	}
 	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(b.ACR, a.ACR) })
-	dots := figure.Forest{Title: "Contrast and fog cost most radius, brightness and JPEG least",
+	dots := figure.Forest{Title: fmt.Sprintf("Contrast and fog cost most radius, brightness and JPEG least\n"+
+		"CIFAR-10-C, ResNet-20, %d images, %s", c.Images, s.Header.Settings()),
 		X: "average certified radius; bar: without corruption"}
 	for _, a := range c.Corruptions {
 		dots.Rows = append(dots.Rows, figure.ForestRow{Name: printable.Name(a.Name), Value: a.ACR,

@@ -374,7 +374,7 @@ func Centres(folder, title string) (figures []any) {
 	for _, decay := range slices.Sorted(maps.Keys(lines)) {
 		figures = append(figures, nb.Lines(nb.Axes{X: "centre frequency (periods per image)",
 			Y:     "average certified radius",
-			Title: fmt.Sprintf("%s, decay α = %g", title, decay)}, lines[decay]...))
+			Title: fmt.Sprintf("%s, decay %g\n%s", title, decay, Settings["A cpu"])}, lines[decay]...))
 	}
 	return figures
 }

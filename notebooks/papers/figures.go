@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/certspec/certspec/internal/experiment/experimentplot"
@@ -16,8 +15,8 @@ import (
 func Changes(folder, table string) *nb.Figure {
 	f := nb.Must(results.Fill(nb.Context(), folder, table, resample.Options{Resamples: 20}))
 	return nb.Plot(nb.Must(experimentplot.Changes(f, false)),
-		fmt.Sprintf("%s at tier %s: changes of certified accuracy "+
-			"and of the largest calibration error by further training, in points, by radius", f.Name, f.Tier))
+		"changes of certified accuracy and of the largest calibration error by further training, in points, by radius; "+
+			Settings["D "+f.Tier])
 }
 
 // Correlations draws the rank correlations over the models of a table (Emde et al. 2025, figure 19), and returns them.
@@ -26,8 +25,7 @@ func Correlations(folder, table string, resamples int) (*nb.Figure, []results.Ra
 	of := nb.Must(results.RankCorrelations(nb.Context(), folder, table, resample.Options{Resamples: resamples}))
 	grid := nb.Must(experimentplot.Correlations("Do accuracy and calibration go together?", of))
 	return nb.Plot(grid, "rank correlations of certified accuracy, average certified radius, CCE and CBS over the "+
-		"models "+
-		"of "+table+", by radius"), of
+		"models, by radius"), of
 }
 
 // Maps are the maps over frequencies of a table of results/maps side by side, on one scale from 0 to the largest value

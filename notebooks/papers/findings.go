@@ -24,6 +24,8 @@ type Findings struct {
 	Tier   string    `json:"tier"`
 	Notes  []string  `json:"notes"`
 	Digits int       `json:"digits"` // decimals, at most
+
+	kind string // the first word of what Found calls them
 }
 
 // Finding is what shows of one claim.
@@ -45,31 +47,30 @@ type Part struct {
 	Starts    int      `json:"starts"`
 }
 
+// where keeps the findings of some claims.
+func (f *Findings) where(keep func(claim string) bool) *Findings {
+	out := *f
+	out.List = slices.DeleteFunc(slices.Clone(f.List), func(of Finding) bool { return !keep(of.Claim) })
+	return &out
+}
+
 // About keeps the findings whose claim has one of the words in it.
 func (f *Findings) About(words ...string) *Findings {
-	out := *f
-	out.List = slices.DeleteFunc(slices.Clone(f.List), func(of Finding) bool {
-		return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(of.Claim, word) })
-	})
-	return &out
+	return f.where(func(claim string) bool { return hasOne(claim, words) })
 }
 
 // Without leaves out the findings whose claim has one of the words in it.
 func (f *Findings) Without(words ...string) *Findings {
-	out := *f
-	out.List = slices.DeleteFunc(slices.Clone(f.List), func(of Finding) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(of.Claim, word) })
-	})
-	return &out
+	return f.where(func(claim string) bool { return !hasOne(claim, words) })
 }
 
 // Only keeps the findings whose claim ends with the words.
 func (f *Findings) Only(words string) *Findings {
-	out := *f
-	out.List = slices.DeleteFunc(slices.Clone(f.List), func(of Finding) bool {
-		return !strings.HasSuffix(of.Claim, words)
-	})
-	return &out
+	return f.where(func(claim string) bool { return strings.HasSuffix(claim, words) })
+}
+
+func hasOne(claim string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(claim, word) })
 }
 
 // Rendered is the table of the findings.
@@ -173,6 +174,7 @@ func trueMinus(v float64, digits int) string {
 // published, as rings. Blue shows, orange shows the opposite, pale is for these starts alone, grey is open. A tick is
 // the number that the claim compares with.
 func (f *Findings) Figure(title string) *nb.Figure {
+	title += "\n" + Settings[f.kind+" "+f.Tier]
 	out := figure.Forest{Title: title, X: f.Unit}
 	for _, of := range f.List {
 		for _, p := range of.Parts {
