@@ -17,6 +17,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // walk visits every command but those of cobra.
@@ -383,6 +385,16 @@ func TestLedgerOfAnotherRun(t *testing.T) {
 		cmd.Run()
 		if code := cmd.ProcessState.ExitCode(); code != cli.ExitFailed || !strings.Contains(stderr.String(), c.says) || !strings.HasSuffix(strings.TrimSpace(stderr.String()), c.flag) {
 			t.Errorf("%s %s: exit code %d: %s", c.flag, c.value, code, stderr)
+		}
+	}
+	dir := t.TempDir()
+	images, labels := testkit.Sparse(t, filepath.Join(dir, "images.npy"), "|u1", 3, 32, 32, 3), filepath.Join(dir, "labels.npy")
+	args[4], args[len(args)-1] = "npy:"+images+","+labels, filepath.Join(dir, "y.ledger")
+	for label, want := range []string{"", "y.ledger is of other images or labels"} {
+		testkit.Write(t, append(npy.Header{Type: "|u1", Shape: []int{3}}.Append(nil), 0, 0, byte(label)), labels)
+		cmd, _, stderr := program(t, args...)
+		if err := cmd.Run(); (err == nil) != (want == "") || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%q: %v: %s", want, err, stderr)
 		}
 	}
 }

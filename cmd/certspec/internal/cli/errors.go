@@ -66,9 +66,8 @@ func Usage(err error) error {
 // settingFlags are the flags of the fields of a ledger's header.
 var settingFlags = map[string]string{
 	"model.identity.weights": "model", "model.identity.engine": "engine", "model.identity.threads": "threads",
-	"data.digest": "data", "data.name": "data",
-	"data.images": "data", "sigma": "sigma", "noise": "noise", "seed": "seed", "seed_chosen": "seed", "alpha": "alpha",
-	"selection": "n0", "block": "block",
+	"data.name": "data", "data.images": "data", "sigma": "sigma", "noise": "noise", "seed": "seed",
+	"seed_chosen": "seed", "alpha": "alpha", "selection": "n0", "block": "block",
 	"rule.name": "rule", "rule.looks": "n", "rule.sizes": "n", "rule.tolerance": "tolerance",
 	"rule.relative": "relative", "rule.futility": "futility",
 	"rule.targets": "radii", "rule.budget": "shard", "shard": "shard", "scores": "keep-scores",
@@ -87,6 +86,10 @@ func inWords(err error) string {
 		here && other.Field == "model.identity.engine_version" {
 		return err.Error() + ". It was computed with XLA's own convolutions: the same command with --engine " +
 			"xla:cpu,kernels=off goes on with it"
+	}
+	if other.Field == "data.digest" {
+		return fmt.Sprintf("ledger %s is of other images or labels (digest %s, here %s): give those of its run, or "+
+			"name another ledger file", other.File, other.Ledger, other.Run)
 	}
 	flag := settingFlags[other.Field]
 	if flag == "" {
