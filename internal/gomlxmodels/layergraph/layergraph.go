@@ -52,7 +52,6 @@ type form struct{ dims, order []int }
 func New(layers []parts.Layer, head string) (*Network, error) {
 	p := &planner{forms: []form{plain(layers[0].Shape)}, shapes: [][]int{layers[0].Shape}}
 	p.steps = make([]step, len(layers))
-	p.tensor(one, []int{1}, []float64{1})
 	read := make([]bool, len(layers))
 	for i, l := range layers[1:] {
 		p.at = strconv.Itoa(1 + i)
@@ -88,8 +87,7 @@ func (g *Network) Forward(input *Node, weight func(name string) *Node) *Node {
 		}
 		x := s.build(b, in)
 		if s.again && b.native {
-			// so that XLA computes it once: see barrier in package nets
-			x = Div(x, Reshape(b.weight(one), slices.Repeat([]int{1}, x.Rank())...))
+			x = OptimizationBarrier(x) // so that XLA computes it once
 		}
 		nodes = append(nodes, x)
 	}
@@ -102,9 +100,6 @@ func (g *Network) Forward(input *Node, weight func(name string) *Node) *Node {
 	}
 	return x
 }
-
-// one is a weight of 1, which XLA does not know.
-const one = "one"
 
 // plain is the form of values in their order.
 func plain(dims []int) form {
