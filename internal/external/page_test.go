@@ -91,6 +91,11 @@ func TestSlidesOfTheLectures(t *testing.T) {
 		if n := strings.Count(text, "<section"); n < want.slides {
 			t.Errorf("parts %s: %d slides, want at least %d", parts, n, want.slides)
 		}
+		for _, slide := range strings.Split(text, "<section")[1:] {
+			if strings.Contains(slide, `class="jp-InputArea `) && strings.Contains(slide, `class="jp-OutputArea-child`) {
+				t.Errorf("parts %s: code above what it shows, on one slide", parts)
+			}
+		}
 		if !strings.Contains(text, want.in) || strings.Contains(text, want.none) || strings.Contains(text, "nb.Tier(") {
 			t.Errorf("parts %s: %q missing, or %q or plumbing there", parts, want.in, want.none)
 		}

@@ -103,11 +103,16 @@ def fold(body, cell):
 
 
 PART = re.compile(r"^## (\d+)\. ")
+# For the last row: figures as large as there is room, and lines of code that end on the slide.
+SLIDES = """<style>.reveal .jp-OutputArea :is(img, svg) { zoom: 1.4; max-width: 68vw }
+.reveal .jp-InputArea pre { font-size: 14px !important; white-space: pre-wrap }</style>"""
 
 
 def slides(notebook, parts):
-    """The cells of some parts, whose headings are numbered: a slide begins at a heading and at a code cell."""
+    """The cells of some parts, whose headings are numbered. A slide begins at a heading and with a cell: what a code
+    cell shows is a slide, and its code, from four lines on, the next one."""
     from nbconvert import SlidesExporter
+    from traitlets.config import Config
 
     first, _, last = parts.partition("-")
     wanted, kept, part = range(int(first), int(last or first) + 1), [], 0
@@ -123,14 +128,18 @@ def slides(notebook, parts):
             one.source = piece
             hidden = one.metadata.get("jupyter", {}).get("source_hidden")
             one.metadata["slideshow"] = {"slide_type": "slide" if heading else "-" if hidden else "subslide"}
-            if hidden:
-                one.source = ""
             kept.append(one)
+            if one.get("outputs") and not hidden and piece.count("\n") > 2:
+                kept.append(nbformat.from_dict(one | {"outputs": []}))
+            if one.get("outputs") or hidden:
+                one.metadata["tags"] = ["outputs only"]
     if not kept:
         raise SystemExit(f"no part {parts} in the notebook: headings as in '## 1. A title' begin one")
     notebook.cells = kept
-    body, _ = SlidesExporter(reveal_scroll=True, reveal_theme="simple").from_notebook_node(notebook)
-    return body
+    remove = {"enabled": True, "remove_input_tags": {"outputs only"}}
+    exporter = SlidesExporter(config=Config(TagRemovePreprocessor=remove), reveal_scroll=True, reveal_theme="simple")
+    body, _ = exporter.from_notebook_node(notebook)
+    return body.replace("</head>", SLIDES + "</head>", 1)
 
 
 def main(task, file, *parts):
