@@ -19,11 +19,12 @@ var (
 	fileLine  = regexp.MustCompile(`(?m)^ *\d+  .*$`)
 	rawName   = regexp.MustCompile(`>\s*[A-Za-z0-9]+(?:_[A-Za-z0-9.]+)+\s*<`)
 	formulas  = regexp.MustCompile("(?s)```.*?```|`[^`]*`|\\$\\$.*?\\$\\$|\\$[^$]+\\$|\\]\\([^)]*\\)")
+	markdown  = regexp.MustCompile("\\]\\([^)\\s]+\\)|\\*\\*\\w|`\\w[^`]*`")
 	symbols   = regexp.MustCompile(`[α-ωΑ-Ω²³⁻¹₀-₉√½]`)
 )
 
-// What a reader sees is for people: digits stand in groups, names have no underscores, mathematics is LaTeX, numbers
-// have the digits that their intervals support, and JupyterLab leaves the keys of sliders to them.
+// What a reader sees is for people: digits stand in groups, names have no underscores, mathematics is LaTeX, links
+// are links, numbers have the digits that their intervals support, and JupyterLab leaves the keys of sliders to them.
 func TestNotebooksAreForPeople(t *testing.T) {
 	files, _ := filepath.Glob("../../notebooks/*.ipynb")
 	python, _ := filepath.Glob("../../notebooks/python/*.ipynb")
@@ -43,6 +44,11 @@ func TestNotebooksAreForPeople(t *testing.T) {
 				page, text := o.seen()
 				for _, found := range ungrouped.FindAllStringIndex(text, -1) {
 					t.Errorf("%s, cell %d: digits without groups: %s", name, i, around(text, found))
+				}
+				if page != "" {
+					for _, found := range markdown.FindAllStringIndex(text, -1) {
+						t.Errorf("%s, cell %d: Markdown that nobody renders: %s", name, i, around(text, found))
+					}
 				}
 				all := hovers.ReplaceAllString(page+strings.Join(drawings(o), ""), "")
 				for _, found := range rawName.FindAllString(all, -1) {

@@ -54,7 +54,7 @@ func AtAGlance(key string) *nb.Tabular {
 	for _, w := range p.Shared {
 		words += fmt.Sprintf(", $%s for %s", w.Word, w.Means)
 	}
-	t.Notes = []string{p.About + " " + words + "."}
+	t.Notes = []string{links.ReplaceAllString(p.About, "$1") + " " + words + "."}
 	for _, r := range p.Rows {
 		r = r.filled()
 		if r.Never != "" { // where there is room
@@ -258,6 +258,9 @@ func (p paper) write(b *strings.Builder) {
 
 // sized finds what sizes say of a tier, which the page says once.
 var sized = regexp.MustCompile(`([^;]*)\(tier (\S+)\)`)
+
+// links are those of the page; a notebook has their words.
+var links = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 // needs turns the reason why something was not run into what it needs.
 var needs = strings.NewReplacer(" is not at hand", "", " are not at hand", "", "XL needs", "XL on",
