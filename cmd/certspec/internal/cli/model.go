@@ -126,7 +126,8 @@ func (o *ModelOptions) Open() (m classifier.Classifier, end func() error, err er
 	if o.Engine == Fastest {
 		if o.Engine = engineOf(recorded(o.recorded).Model.Identity); o.Engine == "" {
 			if o.Engine, err = fastest(o.cmd.Context(), func(choice string) (*engine.Model, error) {
-				return engine.Open(o.Path, engine.Backend(choice), engine.ONNX(options))
+				return engine.Open(o.Path, engine.Backend(choice), engine.ONNX(options),
+					engine.Progress(Progress()))
 			}, rate); err != nil {
 				return nil, nil, err
 			}
