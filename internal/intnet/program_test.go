@@ -138,7 +138,8 @@ func TestPixelsOutOfRange(t *testing.T) {
 	}
 }
 
-// Rows of three pixels one beside the other, on bytes: every width and remainder of a tile, every kind of result and addend.
+// Rows of three pixels one beside the other, on bytes and on an image of one channel: every width and remainder of a
+// tile, every kind of result and addend.
 func TestTilesThatSlide(t *testing.T) {
 	for seed := range uint64(120) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -162,7 +163,11 @@ func TestTilesThatSlide(t *testing.T) {
 		if !first.Wide {
 			second.Factor = []int16{int16(1 + random.IntN(32767))}
 		}
-		n.Layers = []Layer{conv(0, 1, channels, [2]int{1, 1}, [2]int{1, 1}, [4]int{}), first, second}
+		enter := conv(0, 1, channels, [2]int{1, 1}, [2]int{1, 1}, [4]int{})
+		if rows := 1 + random.IntN(3); seed%2 == 1 { // that keeps the size
+			enter = conv(0, 1, channels, [2]int{rows, 3}, [2]int{1, 1}, [4]int{rows - 1, 1, 0, 1})
+		}
+		n.Layers = []Layer{enter, first, second}
 		rows := (n.Height+pad[0]+pad[2]-kernel[0])/stride[0] + 1
 		last := conv(3, rows*(n.Width+pad[1]+pad[3]-2)*outs, 3, [2]int{1, 1}, [2]int{}, [4]int{})
 		n.Layers = append(n.Layers, Layer{Op: Dense, From: last.From, Out: 3, Bias: last.Bias, Weight: last.Weight})

@@ -55,6 +55,12 @@ func vnni1x4(a *tiles)
 func slide16x1(a *tiles)
 
 //go:noescape
+func gridSlide16x1(a *tiles)
+
+//go:noescape
+func gridSlide14x1(a *tiles)
+
+//go:noescape
 func grid16x1(a *tiles)
 
 //go:noescape
@@ -119,8 +125,10 @@ var (
 		{1, 1, vnni1x1}, {8, 2, vnni8x2}, {7, 2, vnni7x2}, {4, 2, vnni4x2}, {1, 2, vnni1x2}, {1, 4, vnni1x4}}
 	gridKernels = []kernelOf{{16, 1, grid16x1}, {14, 1, grid14x1}, {8, 1, grid8x1}, {7, 1, grid7x1}, {4, 1, grid4x1},
 		{1, 1, grid1x1}, {8, 2, grid8x2}, {7, 2, grid7x2}, {4, 2, grid4x2}, {1, 2, grid1x2}, {1, 4, grid1x4}}
-	wordKernels  = []kernelOf{{4, 1, avx24x2}, {1, 1, avx21x2}}
-	slideKernels = []kernelOf{{16, 1, slide16x1}} // of bytes, in rows of three pixels
+	wordKernels = []kernelOf{{4, 1, avx24x2}, {1, 1, avx21x2}}
+	// in rows of three pixels, of bytes and of one channel of the image
+	slideKernels     = []kernelOf{{16, 1, slide16x1}}
+	gridSlideKernels = []kernelOf{{16, 1, gridSlide16x1}, {14, 1, gridSlide14x1}}
 )
 
 // enter copies an image into its border, and reports whether all pixels are in range.

@@ -3,7 +3,7 @@
 package intnet
 
 // The tiles of kernel/kernel.c, on numbers of 16 bits; what takes little time is plain Go.
-var vnniKernels, gridKernels, slideKernels []kernelOf
+var vnniKernels, gridKernels, slideKernels, gridSlideKernels []kernelOf
 
 // enter copies an image into its border, and reports whether all pixels are in range.
 func (p *vectorProgram) enter(w *workspace, image []int16, b int) bool {

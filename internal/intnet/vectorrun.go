@@ -28,7 +28,7 @@ func (p *vectorProgram) prepare(i int) vectorLayer {
 		each, outs := in.channels/l.Groups, l.Out/l.Groups
 		c := packing{in: in, kernel: l.Kernel, pad: l.Pad, outputs: l.Out, bias: l.Bias, scale: l.Scale, each: each,
 			outs:   outs,
-			slides: in.kind == Byte && p.vnni && i < p.tail && l.Kernel[1] == 3 && l.Stride[1] == 1,
+			slides: (in.kind == Byte || in.channels == 1) && i < p.tail && l.Kernel[1] == 3 && l.Stride[1] == 1,
 			weight: func(o, ky, kx, c int) int { return int(l.Weight[((o*l.Kernel[0]+ky)*l.Kernel[1]+kx)*each+c]) }}
 		v.blocks = p.pack(&c, pixels)
 	case Dense:
@@ -69,16 +69,16 @@ type packing struct {
 	weight     func(o, ky, kx, c int) int
 	bias       []int32
 	scale      []int16
-	slides     bool // rows of three pixels of bytes, one beside the other
+	slides     bool // rows of three pixels, one beside the other
 }
 
 func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
-	kernels, per, lanes := wordKernels, 2, p.vnni
+	kernels, per, lanes, sliding := wordKernels, 2, p.vnni, []kernelOf(nil)
 	switch {
 	case p.vnni && c.in.kind == Grid:
-		kernels = gridKernels
+		kernels, sliding = gridKernels, gridSlideKernels
 	case p.vnni:
-		kernels, per = vnniKernels, 4
+		kernels, per, sliding = vnniKernels, 4, slideKernels
 	}
 	for first := 0; first < c.outputs; {
 		k := choose(kernels, pixels, (c.outputs-first+15)/16)
@@ -101,7 +101,8 @@ func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
 		// channels of the groups that the outputs are in
 		from, to := first/c.outs*c.each/per*per, ((end-1)/c.outs+1)*c.each
 		grouped := c.outs < c.outputs
-		slides := c.slides && !grouped && k.pixels == 16 && k.blocks == 1
+		slide := slices.IndexFunc(sliding, func(s kernelOf) bool { return s.pixels == k.pixels && s.blocks == k.blocks })
+		slides := c.slides && !grouped && slide >= 0
 		store := func(ky int, at func(j int) (kx, channel int, ok bool)) {
 			for step := range b.run {
 				for o := first; o < first+16*k.blocks; o++ {
@@ -125,7 +126,7 @@ func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
 				b.offsets, b.run = append(b.offsets, int64(row)), (c.kernel[1]*c.in.stride+per-1)/per
 				store(ky, func(j int) (kx, channel int, ok bool) {
 					kx, channel = j/c.in.stride, j%c.in.stride
-					if slides {
+					if slides && c.in.kind == Byte {
 						kx, channel = j/per%3, j/per/3*per+j%per
 					}
 					return kx, channel, kx < c.kernel[1] && channel < c.in.channels
@@ -139,7 +140,7 @@ func (p *vectorProgram) pack(c *packing, pixels int) (blocks []block) {
 			}
 		}
 		if slides {
-			b.kernel, b.run = slideKernels[0], c.in.stride/per
+			b.kernel, b.run = sliding[slide], max(1, c.in.stride/per)
 		}
 		weights := aligned(len(b.weights))
 		copy(weights, b.weights)

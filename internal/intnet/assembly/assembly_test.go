@@ -36,7 +36,9 @@ func (w *writer) label(name string)             { fmt.Fprintf(w, "%s:\n", name) 
 // tileForm is pixels × vectors of one kernel: 16 outputs a vector in AVX-512, two of 8 in AVX2.
 type tileForm struct {
 	p, v int
-	kind string // vnni: bytes; slide: bytes, in rows of three pixels side by side; grid: int16 by VPDPWSSD; avx2: int16
+	// vnni: bytes; grid: int16 by VPDPWSSD; avx2: int16; slide, gridSlide: in rows of three pixels side by side, the
+	// latter of one channel, so that a dword is two of them
+	kind string
 }
 
 var (
@@ -54,6 +56,9 @@ func assembly() []byte {
 		}
 	}
 	w.kernel(tileForm{16, 1, "slide"})
+	for _, p := range []int{16, 14} {
+		w.kernel(tileForm{p, 1, "gridSlide"})
+	}
 	for _, p := range avx2Pixels {
 		w.kernel(tileForm{p, 2, "avx2"})
 	}
@@ -154,26 +159,32 @@ func (w *writer) kernel(f tileForm) {
 // step adds the products of a dword of each pixel, and returns how many vectors of weights it takes. Where a tile slides,
 // a pixel meets the weights of three columns: it counts for its own output and the two before.
 func (w *writer) step(f tileForm) (vectors int) {
-	if f.kind == "slide" {
-		for kx := range 3 {
-			w.op("VMOVDQU32 %d(DX), Z%d", 64*kx, 16+kx)
+	multiply := "VPDPWSSD"
+	if f.kind == "vnni" || f.kind == "slide" {
+		multiply = "VPDPBUSD"
+	}
+	if columns := map[string][]int{"slide": {0, 1, 2}, "gridSlide": {0, 2}}[f.kind]; columns != nil {
+		for i := range columns {
+			w.op("VMOVDQU32 %d(DX), Z%d", 64*i, 16+i)
 		}
 		for p := range f.p + 2 {
 			at := "(R12)(R8*8)"
-			if p < f.p {
+			if p < 16 {
 				at = pixel(p)
-			} else if p > f.p {
+			} else if p == 17 {
 				w.op("ADDQ R8, R12")
 			}
 			w.op("VPBROADCASTD %s, Z%d", at, 20+p%4)
-			for kx := range 3 {
-				if o := p - kx; o >= 0 && o < f.p {
-					w.op("VPDPBUSD Z%d, Z%d, Z%d", 16+kx, 20+p%4, o)
+			for i, column := range columns {
+				if o := p - column; o >= 0 && o < f.p {
+					w.op("%s Z%d, Z%d, Z%d", multiply, 16+i, 20+p%4, o)
 				}
 			}
 		}
-		w.op("SUBQ R8, R12")
-		return 3
+		if f.p == 16 {
+			w.op("SUBQ R8, R12")
+		}
+		return len(columns)
 	}
 	for v := range f.v {
 		w.op("%s %d(DX), %s", f.load(), f.wide()*v, f.reg(16+v))
@@ -182,15 +193,12 @@ func (w *writer) step(f tileForm) (vectors int) {
 		b := f.reg(20 + p%4)
 		w.op("VPBROADCASTD %s, %s", pixel(p), b)
 		for v := range f.v {
-			switch f.kind {
-			case "vnni":
-				w.op("VPDPBUSD %s, %s, %s", f.reg(16+v), b, f.reg(p*f.v+v))
-			case "grid":
-				w.op("VPDPWSSD %s, %s, %s", f.reg(16+v), b, f.reg(p*f.v+v))
-			default:
+			if f.kind == "avx2" {
 				w.op("VPMADDWD %s, %s, %s", f.reg(16+v), b, f.reg(24+v))
 				w.op("VPADDD %s, %s, %s", f.reg(24+v), f.reg(p*f.v+v), f.reg(p*f.v+v))
+				continue
 			}
+			w.op("%s %s, %s, %s", multiply, f.reg(16+v), b, f.reg(p*f.v+v))
 		}
 	}
 	return f.v
