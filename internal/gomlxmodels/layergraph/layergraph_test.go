@@ -206,6 +206,34 @@ func TestImagesLieChannelsLast(t *testing.T) {
 	}
 }
 
+// The kernels of XLA take the convolutions of a file with channels first, strided and with 1×1 pixels, too.
+func TestKernelsTakeTheConvolutions(t *testing.T) {
+	engine := engines.Backend(t, "xla:cpu")
+	if engine.Convolutions() == nil {
+		t.Skipf("kernels: %s", engine.Kernels)
+	}
+	b := feedforward.NewBuilder(8, 8, 3)
+	w := func(n int) []float64 { return make([]float64, n) }
+	three := feedforward.ConvOptions{Kernel: [2]int{3, 3}, Pad: [4]int{1, 1, 1, 1}}
+	x := b.ReLU(b.Conv(b.Transpose(0, 2, 0, 1), 16, three, w(16*27), nil))
+	y := b.Conv(x, 32, feedforward.ConvOptions{Kernel: [2]int{1, 1}, Stride: [2]int{2, 2}}, w(512), nil)
+	three.Stride = [2]int{2, 2}
+	x = b.Sum([]float64{1, 1}, b.Conv(x, 32, three, w(16*32*9), nil), y)
+	net, err := b.Network(b.AveragePool(x, feedforward.PoolOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := New(net.Parts(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := engine.Convolutions().Replaced
+	evaluate(t, engine, g, net.InputShape(), make([]float64, 192))
+	if taken := engine.Convolutions().Replaced - before; taken != 3 {
+		t.Errorf("%d of 3 convolutions by kernels; left to XLA: %v", taken, engine.Convolutions().Native)
+	}
+}
+
 // A weight that float32 does not hold is refused, by its layer.
 func TestWeightsOfFloat32(t *testing.T) {
 	b := feedforward.NewBuilder(1)
