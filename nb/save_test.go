@@ -96,6 +96,9 @@ func TestPagesSaveTheirFiguresAndTables(t *testing.T) {
 	if files := unpacked(t, of); files["tex"] != table.LaTeX() || files["csv"] != table.CSV() {
 		t.Error("the table saves something else")
 	}
+	if !strings.Contains(tablePage(Facts("σ", 1)), `name = "table"`) {
+		t.Error("a table whose columns have no names is saved without a name")
+	}
 	if n := strings.Count((*sent)[3].Data[protocol.MIMETextHTML].(string), "<select data-certspec-save="); n != 2 {
 		t.Errorf("%d menus in a fold of a figure and a table", n)
 	}

@@ -78,6 +78,9 @@ func TestLab(t *testing.T) {
 		l.runAll()
 		l.until("all cells", 3*time.Minute, "lab.waiting() === 0")
 		l.succeeded()
+		if js[bool](t, l.ctx, `JSON.stringify(lab.said("display_data")).includes("0 images of")`) {
+			t.Error("the template's classifier certifies no image")
+		}
 		said := js[string](t, l.ctx, `JSON.stringify(lab.said("stream"))`)
 		if !strings.Contains(said, "certification.ledger: holds") {
 			t.Errorf("the last cell of the template says %s", said)
