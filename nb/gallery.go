@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -186,26 +187,23 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 		columns = max(columns, len(row))
 	}
 	wide := left + columns*(width+gap) - gap + margin
-	heading := broken(title, (wide-2*margin)/letter)
-	total := margin + len(heading)*textLine
-	if len(heading) > 0 {
-		total += gap
-	}
+	lines := len(broken(title, (wide-2*margin)/letter)) // of the title
+	total := margin + lines*textLine + min(lines, 1)*gap
 	tops := make([]int, len(rows))
 	for r, row := range rows {
-		lines := 0
+		below := 0
 		for _, t := range row {
-			lines = max(lines, len(t.words))
+			below = max(below, len(t.words))
 		}
 		if slices.ContainsFunc(row, func(t tile) bool { return t.head != "" }) {
 			total += textLine
 		}
 		tops[r] = total
-		total += height + lines*textLine + gap
+		total += height + below*textLine + gap
 	}
 	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total) * pngPixel,
 		pixels: true}
-	f.paint = func(_ *Figure, c draw.Canvas) {
+	f.paint = func(f *Figure, c draw.Canvas) {
 		at := func(x, y int) vg.Point {
 			return vg.Point{X: c.Min.X + vg.Length(x)*pngPixel, Y: c.Max.Y - vg.Length(y)*pngPixel}
 		}
@@ -213,7 +211,8 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 		side.XAlign, side.YAlign = draw.XLeft, draw.YCenter
 		above := figure.Label(10, color.Black)
 		above.XAlign = draw.XLeft
-		for i, line := range heading {
+		heading := broken(cmp.Or(f.Title, title), (wide-2*margin)/letter)
+		for i, line := range heading[:min(lines, len(heading))] {
 			c.FillText(above, at(margin, margin+i*textLine), line)
 		}
 		for r, row := range rows {

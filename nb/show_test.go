@@ -207,6 +207,11 @@ func TestGalleryNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("the gallery says %q, want %q in it", text, want)
 		}
 	}
+	titled := Gallery(data, rows)
+	titled.Title = "my title"
+	if text := svgText(t, must2(titled.svg())(t)); !strings.Contains(text, "my title") || strings.Contains(text, "3 images") {
+		t.Errorf("with a title of its own the gallery says %q", text)
+	}
 	code, said := stopped(t, func() { Gallery(data, rs.Rows{{Image: 5}}) })
 	if code != 1 || !strings.Contains(said, "image 5 is not in toy/test") {
 		t.Errorf("rows of other data: exit code %d, %q", code, said)
