@@ -55,11 +55,9 @@ func init() {
 // Default is the name of the method that New takes for an empty name.
 const Default = "gaussian"
 
-// Entry describes a method, Option an option of it; OptionError is a method or an option that is
-// not known, or a value that is none of the option's.
+// Entry describes a method; OptionError is an unknown method or option, or an invalid value for the option.
 type (
 	Entry       = choice.Entry
-	Option      = choice.Option
 	OptionError = choice.Error
 )
 

@@ -28,7 +28,7 @@ func (pooled) Layers(b *nets.Builder, x nets.Value, classes int) nets.Value {
 
 // A set that is larger than memory is trained on, and tested on, in whatever order.
 func TestTrainOnMoreThanMemory(t *testing.T) {
-	const n = 90_000 // 276 MB of pixels, all black, of which the files hold nothing
+	const n = 10_000 // 276 MB of pixels, all black, of which the files hold nothing
 	if testing.Short() {
 		t.Skip("-short: takes seconds")
 	}
@@ -46,14 +46,14 @@ func TestTrainOnMoreThanMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open("npy:" + testkit.Sparse(t, filepath.Join(dir, "images.npy"), "|u1", n, 32, 32, 3) + "," + labels)
+	d, err := dataset.Open("npy:" + testkit.Sparse(t, filepath.Join(dir, "images.npy"), "|u1", n, 96, 96, 3) + "," + labels)
 	if err != nil {
 		t.Fatal(err)
 	}
 	held = 1 << 20
 	nets.Register(pooled{})
 	o := Options{Train: d, Test: d.Subset(dataset.Skip(9)), Out: filepath.Join(dir, "model"), Backend: "go",
-		Recipe: modelfile.Recipe{Network: "pooled-by-test", Sigma: new(0.0), Epochs: 1, BatchSize: 100,
+		Recipe: modelfile.Recipe{Network: "pooled-by-test", Sigma: new(0.0), Epochs: 1, BatchSize: 10,
 			LearningRate: .1, Seed: 1}}
 	card, err := Run(t.Context(), o)
 	if err != nil {

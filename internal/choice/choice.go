@@ -146,25 +146,34 @@ func (r *Registry[T]) With(name string, options map[string]any) (T, error) {
 	return r.New(name, set...)
 }
 
-// fields are the options of a value: its fields with a JSON name, those of embedded structs included.
-func fields(v reflect.Value, see func(key, usage string, v reflect.Value)) {
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous {
-			fields(v.Field(i), see)
-			continue
-		}
-		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		see(key, f.Tag.Get("usage"), v.Field(i))
+// field is an option of a type: a field with a JSON name, those of embedded structs included.
+type field struct {
+	key, usage string
+	index      []int
+}
+
+var fieldsByType sync.Map // of a type: its []field
+
+func fieldsOf(t reflect.Type) (list []field) {
+	if list, ok := fieldsByType.Load(t); ok {
+		return list.([]field)
 	}
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.Anonymous {
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			list = append(list, field{key, f.Tag.Get("usage"), f.Index})
+		}
+	}
+	fieldsByType.Store(t, list)
+	return list
 }
 
 func options(v any) []Option {
 	list := []Option{}
 	if of := reflect.ValueOf(v); of.Kind() == reflect.Struct {
-		fields(of, func(key, usage string, v reflect.Value) {
-			list = append(list, Option{key, fmt.Sprint(v.Interface()), usage})
-		})
+		for _, f := range fieldsOf(of.Type()) {
+			list = append(list, Option{f.key, fmt.Sprint(of.FieldByIndex(f.index).Interface()), f.usage})
+		}
 	}
 	return list
 }
@@ -173,17 +182,17 @@ func (r *Registry[T]) assign(name string, v reflect.Value, key, text string) err
 	var known []string
 	err := error(&Error{r.Kind, name, "", ""})
 	if v.Kind() == reflect.Struct {
-		fields(v, func(k, usage string, v reflect.Value) {
-			known = append(known, k)
-			if k != key {
-				return
+		for _, f := range fieldsOf(v.Type()) {
+			known = append(known, f.key)
+			if f.key != key {
+				continue
 			}
 			err = nil
-			if !parse(v, text) {
-				err = &Error{r.Kind, name, fmt.Sprintf("%s is %q", key, text), fmt.Sprintf("%s (a %s)", usage,
-					kinds[v.Kind()])}
+			if of := v.FieldByIndex(f.index); !parse(of, text) {
+				err = &Error{r.Kind, name, fmt.Sprintf("%s is %q", key, text), fmt.Sprintf("%s (a %s)", f.usage,
+					kinds[of.Kind()])}
 			}
-		})
+		}
 	}
 	if unknown, ok := err.(*Error); ok && unknown.What == "" {
 		unknown.What = fmt.Sprintf("unknown option %q", key)

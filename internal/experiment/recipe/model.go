@@ -303,12 +303,12 @@ func (s *Setup) startOf(m *Model, r Recipe) error {
 }
 
 func knows(name, option string) bool {
-	for _, e := range method.List() {
-		if e.Name == name {
-			return slices.ContainsFunc(e.Options, func(o method.Option) bool { return o.Key == option })
-		}
+	made, err := method.New(name)
+	if err != nil {
+		return false
 	}
-	return false
+	options, err := method.Options(made)
+	return err == nil && options[option] != nil
 }
 
 // Method makes the method of a model, one of a user's first.
