@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/gomlxmodels/settings"
 	"github.com/certspec/certspec/internal/printable"
 )
 
@@ -25,7 +26,7 @@ type options struct {
 	test       string
 	quantile   int
 	epsilon    float64
-	knobs      []*train.Knob
+	settings   []*settings.Setting
 	engine     string
 	recipe     recipeOptions
 	diagnose   bool
@@ -71,10 +72,10 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)",
 			cli.DataNames)
 	})
-	o.knobs = train.Knobs(&o.Recipe)
+	o.settings = settings.Of(&o.Recipe)
 	network := []string{"net", "input", "width", "bias"}
-	knobs := func(f *cli.Flags, of func(name string) bool) {
-		for _, k := range o.knobs {
+	add := func(f *cli.Flags, of func(name string) bool) {
+		for _, k := range o.settings {
 			if !of(k.Name) {
 				continue
 			}
@@ -90,13 +91,13 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		}
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		knobs(f, func(name string) bool { return slices.Contains(network, name) })
+		add(f, func(name string) bool { return slices.Contains(network, name) })
 		f.File(&o.From, "start", "model file whose weights to begin with (default random weights)", "safetensors",
 			"json")
 		f.TrainingEngine(&o.engine, "engine", "what runs the network")
 	})
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
-		knobs(f, func(name string) bool { return !slices.Contains(network, name) })
+		add(f, func(name string) bool { return !slices.Contains(network, name) })
 		f.IntVar(&o.quantile, "quantile", 80, "with --method good, the same as --option quantile=")
 		f.Float64Var(&o.epsilon, "eps", 0.1, "with --method acet, good, mixed or prood, the same as --option epsilon=")
 		o.recipe.flags(f)
@@ -151,7 +152,7 @@ func (o *options) run(cmd *cobra.Command) error {
 // check refuses flags that do not go together or are out of range, in the words of the flags.
 func (o *options) check(cmd *cobra.Command, data string) error {
 	f := cmd.Flags()
-	for _, k := range o.knobs {
+	for _, k := range o.settings {
 		if k.Known == nil || !f.Changed(k.Name) {
 			continue
 		}
@@ -171,7 +172,7 @@ func (o *options) check(cmd *cobra.Command, data string) error {
 	case !(o.Noise() >= 0):
 		return cli.Usagef("--sigma %v: expected 0 or more", o.Noise())
 	}
-	for _, k := range o.knobs {
+	for _, k := range o.settings {
 		if f.Changed(k.Name) && k.Unset() && !slices.Contains([]string{"0", "false", ""}, f.Lookup(k.Name).DefValue) {
 			return cli.Usagef("--%s 0: expected more than 0", k.Name)
 		}

@@ -1,4 +1,5 @@
-package train
+// Package settings holds the settings of a recipe as texts, for flags and their completion.
+package settings
 
 import (
 	"encoding/json"
@@ -13,12 +14,13 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// Knob is a setting of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's
+// Setting is one of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's
 // value.
-type Knob struct {
+type Setting struct {
 	Name  string          // e.g. "weight-decay"
 	Usage string          // one line
 	Known func() []string // names that it takes, to complete a word; nil where it takes others
@@ -62,14 +64,14 @@ var usages = map[string]string{
 	"seed": "seed of weights, order, crops, flips and noise",
 }
 
-// Knobs are the settings of a recipe, in its order, which they set.
-func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
+// Of are the settings of a recipe, in its order, which they set.
+func Of(r *modelfile.Recipe) (list []*Setting) {
 	known := map[string]func() []string{
 		"net": nets.Names, "input": words(nets.Inputs), "initial": words(nets.Initials), "method": method.Names,
-		"schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(Augmentations), "prune": prune.Names,
-		"views-by": words(func() []modelfile.ViewMaker { return []modelfile.ViewMaker{ViewsByHost, ViewsByGraph} }),
+		"schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(train.Augmentations), "prune": prune.Names,
+		"views-by": func() []string { return []string{string(train.ViewsByHost), string(train.ViewsByGraph)} },
 	}
-	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(Defaults())
+	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(train.Defaults())
 	for i := range of.NumField() {
 		f := of.Type().Field(i)
 		name := f.Tag.Get("flag")
@@ -83,14 +85,14 @@ func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 				name = strings.TrimSuffix(name, "s")
 			}
 		}
-		k := &Knob{Name: name, Usage: usages[name], Known: known[name], to: of.Field(i),
+		k := &Setting{Name: name, Usage: usages[name], Known: known[name], to: of.Field(i),
 			standard: defaults.Field(i)}
 		if name == "net" || name == "method" || name == "prune" {
 			k.Usage += ": " + strings.Join(k.Known(), ", ")
 		}
-		knobs = append(knobs, k)
+		list = append(list, k)
 	}
-	return knobs
+	return list
 }
 
 // words gives names of a type of their own as texts.
@@ -104,7 +106,7 @@ func words[T ~string](names func() []T) func() []string {
 }
 
 // Type is that of the value: string, int, uint, float, bool, ints, or setting (key=value).
-func (k *Knob) Type() string {
+func (k *Setting) Type() string {
 	t := k.to.Type()
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -116,7 +118,7 @@ func (k *Knob) Type() string {
 }
 
 // String is the value, or what stands for it where it is unset; empty for none.
-func (k *Knob) String() string {
+func (k *Setting) String() string {
 	if k == nil || !k.to.IsValid() {
 		return ""
 	}
@@ -134,11 +136,11 @@ func (k *Knob) String() string {
 }
 
 // Unset reports whether the recipe leaves the setting open, as also by a 0 where 0 is no value.
-func (k *Knob) Unset() bool { return k.to.IsZero() }
+func (k *Setting) Unset() bool { return k.to.IsZero() }
 
 // Set reads a value; of options one, as in key=value, besides those that are set already. On an error the setting stays
 // as it was.
-func (k *Knob) Set(text string) error {
+func (k *Setting) Set(text string) error {
 	made := reflect.New(k.to.Type()).Elem()
 	if k.to.Kind() == reflect.Map && !k.to.IsNil() {
 		made.Set(k.to)
