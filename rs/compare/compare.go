@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/certspec/certspec/resample"
 )
@@ -215,23 +214,4 @@ func together(all []*Difference) {
 	for i, d := range all {
 		d.Holm = &holm[i]
 	}
-}
-
-// Claims says which of several differences may be claimed together at a level of confidence, by their names in order.
-// It is "" for one difference.
-func Claims(confidence float64, names []string, of []Difference) string {
-	var shown []string
-	for i, d := range of {
-		if d.Holm == nil {
-			return ""
-		}
-		if *d.Holm <= 1-confidence {
-			shown = append(shown, names[i])
-		}
-	}
-	if len(shown) == 0 {
-		shown = []string{"none"}
-	}
-	return fmt.Sprintf("Of the %d differences, these may be claimed together (p corrected by Holm, at most %.3g): %s.",
-		len(of), 1-confidence, strings.Join(shown, ", "))
 }

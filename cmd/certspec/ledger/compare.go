@@ -120,7 +120,7 @@ func (c *comparison) table() *table.Table {
 		fmt.Sprintf("A: %s. B: %s. Over the %d images that both have with a label.", c.A, c.B, c.Images),
 		fmt.Sprintf("Low and high: the %g %% interval of B − A, by the paired bootstrap with %d resamples, seed %d.",
 			100*c.Bootstrap.Confidence, c.Bootstrap.Resamples, c.Bootstrap.Seed))
-	if text := compare.Claims(c.Bootstrap.Confidence, names, all); text != "" {
+	if text := claimed(c.Bootstrap.Confidence, names, all); text != "" {
 		t.Notes = append(t.Notes, text)
 	}
 	if c.Unlabelled > 0 {
@@ -148,4 +148,23 @@ func imageList(images []int) string {
 		rest = " …"
 	}
 	return fmt.Sprintf("%d images: %s%s.", len(images), strings.ReplaceAll(text, " ", ", "), rest)
+}
+
+// claimed says which of several differences may be claimed together at a level of confidence, by their names in order.
+// It is "" for one difference.
+func claimed(confidence float64, names []string, of []compare.Difference) string {
+	var shown []string
+	for i, d := range of {
+		if d.Holm == nil {
+			return ""
+		}
+		if *d.Holm <= 1-confidence {
+			shown = append(shown, names[i])
+		}
+	}
+	if len(shown) == 0 {
+		shown = []string{"none"}
+	}
+	return fmt.Sprintf("Of the %d differences, these may be claimed together (p corrected by Holm, at most %.3g): %s.",
+		len(of), 1-confidence, strings.Join(shown, ", "))
 }

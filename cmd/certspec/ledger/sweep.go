@@ -180,7 +180,7 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 	add("mACR", c.MACR)
 	t.Notes = append(t.Notes, runNote("A: "+c.A, sweeps[0]), runNote("B: "+c.B, sweeps[len(sweeps)-1]),
 		intervalNote(c.Images, c.Severities, c.Bootstrap))
-	if text := compare.Claims(c.Bootstrap.Confidence, names, all); text != "" {
+	if text := claimed(c.Bootstrap.Confidence, names, all); text != "" {
 		t.Notes = append(t.Notes, text)
 	}
 	return t
