@@ -195,12 +195,3 @@ func list(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// Blank is the number of cells without a value in the table of all models and all fields.
-func (ms Models) Blank() int {
-	blank := len(ms) * len(ms.Fields())
-	for _, m := range ms {
-		blank -= len(m.Accuracies) + len(m.Numbers)
-	}
-	return blank
-}

@@ -24,9 +24,6 @@ func NewGaussian(sigma float64) (*Gaussian, error) {
 	return &Gaussian{sigma}, nil
 }
 
-// Sigma is the standard deviation in units of the full pixel range.
-func (g *Gaussian) Sigma() float64 { return g.sigma }
-
 // AddTo fills dst with len(dst)/len(image) noise samples of the grid image, one after the
 // other, in units of the full range: those numbered first, first+1, ... of the block at the
 // address. It panics where dst does not hold whole images or first is negative.
