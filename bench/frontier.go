@@ -111,7 +111,7 @@ func measureFrontier(ctx context.Context, path string, n, runs int) (frontier, e
 		}
 		add("fixed", samples, radius)
 	}
-	for _, name := range []rule.Name{rule.Staged, rule.ISS} {
+	for _, name := range []ledger.RuleName{rule.Staged, rule.ISS} {
 		for _, tolerance := range []float64{.01, .02, .04, .08, .16} {
 			s := base
 			s.Rule, s.Tolerance = name, tolerance*sigma
@@ -271,7 +271,7 @@ func simulate(s rule.Settings, probabilities []float64, runs int) (samples, radi
 // price is the part of the mean radius that a bound which holds at any time gives up at n samples for every image.
 func price(s rule.Settings, probabilities []float64) (float64, error) {
 	var mean [2]float64
-	for i, name := range []rule.Name{rule.Fixed, rule.Anytime} {
+	for i, name := range []ledger.RuleName{rule.Fixed, rule.Anytime} {
 		s.Rule = name
 		plan, err := stopping.New(s)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // run is a finished run with the given radii; a negative radius stands for a wrong class.
@@ -31,7 +32,7 @@ func run(sigma float64, radii ...float64) *rs.Run {
 		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Samples: 10_000, Alpha: 0.001}}},
 	}}
 	for i, radius := range radii {
-		row := rs.Row{Image: i, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: radius}}
+		row := rs.Row{Image: i, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: radius}}
 		if radius < 0 {
 			row.Class, row.Radius = 0, -radius
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -193,9 +194,9 @@ func TestGalleryNamesWhatIsWrong(t *testing.T) {
 	data := fixed{&dataset.Images{Name: "toy/test", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1},
 		Classes: []string{"cat", "dog"}, IDs: []int{4, 8, 12}, Labels: []int{0, 1, 1}, Pixels: []uint8{0, 100, 200}}}
 	rows := rs.Rows{
-		{Image: 8, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 0.5999}},
-		{Image: 12, Label: 1, Outcome: rs.Outcome{Class: 0, Radius: 0.25}},
-		{Image: 4, Label: 0, Outcome: rs.Outcome{Class: int(classifier.Miss)}},
+		{Image: 8, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: 0.5999}},
+		{Image: 12, Label: 1, Outcome: rule.Outcome{Class: 0, Radius: 0.25}},
+		{Image: 4, Label: 0, Outcome: rule.Outcome{Class: int(classifier.Miss)}},
 	}
 	drawing, err := Gallery(data, rows).svg()
 	if err != nil {

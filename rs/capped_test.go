@@ -3,11 +3,13 @@ package rs
 import (
 	"math"
 	"testing"
+
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Radii 0.9, 0.5, a wrong class and an abstention: ACR (0.9 + 0.5)/4, and (0.7 + 0.5)/4 below the cap.
 func TestCapped(t *testing.T) {
-	rows := Rows{{Label: 1, Outcome: Outcome{Class: 1, Radius: 0.9}}, {Label: 1, Outcome: Outcome{Class: 1, Radius: 0.5}}, {Label: 1, Outcome: Outcome{Class: 2, Radius: 0.9}}, {Label: 1, Outcome: Outcome{Class: Abstain}}}
+	rows := Rows{{Label: 1, Outcome: rule.Outcome{Class: 1, Radius: 0.9}}, {Label: 1, Outcome: rule.Outcome{Class: 1, Radius: 0.5}}, {Label: 1, Outcome: rule.Outcome{Class: 2, Radius: 0.9}}, {Label: 1, Outcome: rule.Outcome{Class: Abstain}}}
 	if got := rows.Capped(0.7).ACR().Value; math.Abs(got-0.3) > 1e-12 {
 		t.Errorf("ACR %v below the cap, want 0.3", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Certificate is what CertifyOne certifies of an image. Its Image is 0 and its Label −1.
@@ -38,7 +39,7 @@ func (c Certificate) String() string {
 // as cut. It holds with the same probability, since their bounds hold at all looks together. Without a completed look,
 // under another rule, and where ctx is cancelled, the error is that of ctx.
 func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8, opt Options) (Certificate, error) {
-	none := Certificate{Row: Row{Label: -1, Outcome: Outcome{Class: Abstain}}}
+	none := Certificate{Row: Row{Label: -1, Outcome: rule.Outcome{Class: Abstain}}}
 	if opt.Ledger != "" || opt.Shard != (Shard{}) {
 		return none, optionErrorf("Ledger or Shard is set, but the certificate of one image has none")
 	}

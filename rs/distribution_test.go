@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 func TestBounds(t *testing.T) {
 	var rows rs.Rows
 	for i, lower := range []float64{.99995, .5, .95, .7, .65, .6, .9999, .3, .99} {
-		row := rs.Row{Image: i, Label: 2, Outcome: rs.Outcome{Class: 1, Lower: lower}}
+		row := rs.Row{Image: i, Label: 2, Outcome: rule.Outcome{Class: 1, Lower: lower}}
 		if lower < .5 {
 			row.Class = rs.Abstain
 		}
@@ -35,7 +36,7 @@ func TestBounds(t *testing.T) {
 	if len(d.Quantiles) != len(want) || len(d.Histogram) != len(counts) {
 		t.Errorf("%d quantiles, %d bins", len(d.Quantiles), len(d.Histogram))
 	}
-	if none := (rs.Rows{{Label: 3, Outcome: rs.Outcome{Class: 3, Radius: .5}}}).Bounds(); none.Images != 0 || len(none.Quantiles) != 0 {
+	if none := (rs.Rows{{Label: 3, Outcome: rule.Outcome{Class: 3, Radius: .5}}}).Bounds(); none.Images != 0 || len(none.Quantiles) != 0 {
 		t.Errorf("rows without bounds: %+v", none)
 	}
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// Outcome is what is certified of an image.
-type Outcome = rule.Outcome
-
 // Row is one image with its outcome.
 type Row struct {
 	Image int `json:"image"` // stable id: index in the base set

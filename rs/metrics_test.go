@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // spec §11.3: ACR .332 and the area under the curve .332; CA(.34) = .6, CA(.35) = .4.
 func TestMetrics(t *testing.T) {
 	rows := rs.Rows{
-		{Image: 0, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: .378}},
-		{Image: 1, Label: 1, Outcome: rs.Outcome{Class: rs.Abstain}},
-		{Image: 2, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: .341}},
-		{Image: 3, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: .941}},
-		{Image: 4, Label: 1, Outcome: rs.Outcome{Class: 0, Radius: .2}},
+		{Image: 0, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: .378}},
+		{Image: 1, Label: 1, Outcome: rule.Outcome{Class: rs.Abstain}},
+		{Image: 2, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: .341}},
+		{Image: 3, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: .941}},
+		{Image: 4, Label: 1, Outcome: rule.Outcome{Class: 0, Radius: .2}},
 	}
 	if a := rows.ACR(); math.Abs(a.Value-.332) > 1e-15 || a.Images != 5 {
 		t.Errorf("ACR %v", a)
@@ -43,7 +44,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("smallest %+v", s)
 	}
 	// A label that nobody knows takes its image out of the metrics.
-	with := append(rows, rs.Row{Image: 5, Label: -1, Outcome: rs.Outcome{Class: 1, Radius: 5}})
+	with := append(rows, rs.Row{Image: 5, Label: -1, Outcome: rule.Outcome{Class: 1, Radius: 5}})
 	if with.ACR() != rows.ACR() || with.CertifiedAccuracy(.3)[0] != rows.CertifiedAccuracy(.3)[0] {
 		t.Errorf("%v with an image without a label, %v without", with.ACR(), rows.ACR())
 	}

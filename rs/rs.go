@@ -25,6 +25,7 @@ import (
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -36,7 +37,7 @@ const Abstain = rule.Abstain
 //
 // Under every rule the class comes from samples of its own, which enter no bound. The claim on an image is false with
 // probability at most α over the noise. Each rule's name says how it spends that α.
-type Rule = rule.Name
+type Rule = ledger.RuleName
 
 // The rules.
 const (

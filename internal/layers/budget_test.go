@@ -17,9 +17,9 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     137_531,
+	"Go lines without tests":     137_529,
 	"Go lines above 120 columns": 0,
-	"public names":               851,
+	"public names":               849,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   991,
 	"words of CHANGELOG.md":      594,

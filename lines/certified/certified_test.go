@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 func published(t *testing.T) []certified.Model {
@@ -126,7 +127,7 @@ func TestCommonImages(t *testing.T) {
 }
 
 func TestPointsRefuse(t *testing.T) {
-	row := rs.Row{Image: 0, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 0.5}}
+	row := rs.Row{Image: 0, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: 0.5}}
 	m := certified.Model{Name: "m", Clean: rs.Rows{row}, Shifted: map[certified.Cell]rs.Rows{{"fog", 1}: {row}}}
 	for want, f := range map[string]func() error{
 		"no radius": func() error { _, err := certified.Points([]certified.Model{m}, certified.Options{}); return err },
@@ -150,7 +151,7 @@ func TestPointsRefuse(t *testing.T) {
 		"on 1 clean images, and other on 2": func() error {
 			other := m
 			other.Name = "other"
-			other.Clean = rs.Rows{row, {Image: 1, Outcome: rs.Outcome{Radius: 0.5}}}
+			other.Clean = rs.Rows{row, {Image: 1, Outcome: rule.Outcome{Radius: 0.5}}}
 			_, err := certified.Points([]certified.Model{m, other}, certified.Options{Radii: []float64{0}})
 			return err
 		},

@@ -88,8 +88,8 @@ func Forecasts(settings ...rule.Settings) (samples, radii []nb.Line) {
 }
 
 // ending are the stopping rules that end by themselves; anytime takes a budget over all images instead.
-func ending() []rule.Name {
-	return slices.DeleteFunc(stopping.Names(), func(r rule.Name) bool { return r == rule.Anytime })
+func ending() []ledger.RuleName {
+	return slices.DeleteFunc(stopping.Names(), func(r ledger.RuleName) bool { return r == rule.Anytime })
 }
 
 // Rules certifies the same images by every stopping rule that ends by itself, with opt for all of

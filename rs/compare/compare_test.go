@@ -13,13 +13,14 @@ import (
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // correct are images with the label 3 that is right at these radii; 0 stands for an abstention.
 func correct(radii ...float64) compare.Radii {
 	var rows rs.Rows
 	for i, radius := range radii {
-		row := rs.Row{Image: 10 * i, Label: 3, Outcome: rs.Outcome{Class: 3, Radius: radius}}
+		row := rs.Row{Image: 10 * i, Label: 3, Outcome: rule.Outcome{Class: 3, Radius: radius}}
 		if radius == 0 {
 			row.Class = rs.Abstain
 		}

@@ -7,18 +7,15 @@ package rule
 
 import "github.com/certspec/certspec/rs/ledger"
 
-// Name of a rule.
-type Name = ledger.RuleName
-
 // Abstain is the class of an image for which nothing is certified.
 const Abstain = -1
 
 // Settings of a rule. Only Sigma has no default; betting needs Radii too.
 type Settings struct {
-	Rule       Name    // default Staged
-	Sigma      float64 // standard deviation of the noise, unit: full range of a value; > 0
-	Alpha      float64 // bound on the probability that the claim on an image is false; default 0.001
-	MaxSamples int     // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
+	Rule       ledger.RuleName // default Staged
+	Sigma      float64         // standard deviation of the noise, unit: full range of a value; > 0
+	Alpha      float64         // bound on the probability that the claim on an image is false; default 0.001
+	MaxSamples int             // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
 	// samples that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to
 	// a block
 	Selection int
@@ -44,7 +41,7 @@ const (
 // the procedure CERTIFY of Cohen, Rosenfeld and Kolter (2019).
 //
 // Budget: all of α at the one look.
-const Fixed Name = "fixed"
+const Fixed ledger.RuleName = "fixed"
 
 // Staged looks after 100, 200, 400, … samples and last after MaxSamples, J looks in all, each with a Clopper-Pearson
 // bound of confidence 1−α/J. By the union bound all J hold together with probability at least 1−α. So the largest
@@ -57,7 +54,7 @@ const Fixed Name = "fixed"
 // looks the largest radius is 3.737σ, with Fixed 3.811σ.
 //
 // Budget: α/J at each look.
-const Staged Name = "staged"
+const Staged ledger.RuleName = "staged"
 
 // ISS, input-specific sampling, takes the selection for a pilot (Chen, Li, Li et al. 2022). The votes of its class give
 // the number of fresh samples of the one look, at most MaxSamples. The radius is then expected to be at most Tolerance
@@ -75,7 +72,7 @@ const Staged Name = "staged"
 // the number of samples only.
 //
 // Budget: all of α at the one look.
-const ISS Name = "iss"
+const ISS ledger.RuleName = "iss"
 
 // Betting decides whether the radius of an image is at least r, for one r or an ascending grid of them, and stops as
 // soon as it knows. It looks after every block at first, later after every 5 % more samples, and last after MaxSamples.
@@ -89,7 +86,7 @@ const ISS Name = "iss"
 // depends on model, image and class, and is not random, since the class comes from other samples. Radii are certified
 // in ascending order, so a false claim on r or any larger radius needs r to be certified. Then the wealth of that one
 // test must reach 1/α while p ≤ Φ(r/σ). By Ville's inequality that has probability at most α.
-const Betting Name = "betting"
+const Betting ledger.RuleName = "betting"
 
 // Anytime has no plan of looks: an image may have any number of noise samples behind its bound. The bound is the lower
 // end of a confidence sequence (bound.Mixture of strength 60), which holds at all numbers of samples together. So a run
@@ -98,7 +95,7 @@ const Betting Name = "betting"
 //
 // Budget: all of α at all numbers of samples together, by Ville's inequality. The bound of an image fails at some time
 // with probability at most α by its own noise alone.
-const Anytime Name = "anytime"
+const Anytime ledger.RuleName = "anytime"
 
 // OptionError says which setting is out of range, and what was expected.
 type OptionError struct{ Reason string }

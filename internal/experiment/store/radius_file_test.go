@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 func FuzzRadii(f *testing.F) {
@@ -28,7 +29,7 @@ func FuzzRadii(f *testing.F) {
 
 // A wrong answer, an abstention and a right one are told apart, in a file and read back.
 func TestOutcomes(t *testing.T) {
-	rows := rs.Rows{{Image: 7, Label: 2, Outcome: rs.Outcome{Class: 2, Radius: .5}}, {Image: 3, Label: 9, Outcome: rs.Outcome{Class: 1, Radius: .7}}, {Image: 5, Label: 0, Outcome: rs.Outcome{Class: rs.Abstain}}, {Image: 4, Label: -1, Outcome: rs.Outcome{Class: 3, Radius: 1}}}
+	rows := rs.Rows{{Image: 7, Label: 2, Outcome: rule.Outcome{Class: 2, Radius: .5}}, {Image: 3, Label: 9, Outcome: rule.Outcome{Class: 1, Radius: .7}}, {Image: 5, Label: 0, Outcome: rule.Outcome{Class: rs.Abstain}}, {Image: 4, Label: -1, Outcome: rule.Outcome{Class: 3, Radius: 1}}}
 	of := outcomes(rows, radius)
 	want := Outcomes{{3, 9, Wrong, 0}, {5, 0, Abstained, 0}, {7, 2, Right, .5}}
 	if len(of) != 3 || of[0] != want[0] || of[1] != want[1] || of[2] != want[2] || of.ACR() != .5/3 {

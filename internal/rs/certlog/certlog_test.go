@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // The figures of the published logs, as printed by whoever recomputed them: four digits of the ACR, three
@@ -74,7 +75,7 @@ func read(t *testing.T, text string) *certlog.Log {
 func TestRead(t *testing.T) {
 	log := read(t, header+"0\t3\t3\t0.378\t1\t15.5\n20\t7\t-1\t0.0\t0\t1:02:03.25\r\n\n60\t4\t5\t1.81\t0\t0:00:01\n"+
 		"Empirical accuracy\t0.93\nmean radius 0.43\n80\t1\t1\t0.2")
-	want := rs.Rows{{Image: 0, Label: 3, Outcome: rs.Outcome{Class: 3, Radius: .378}}, {Image: 20, Label: 7, Outcome: rs.Outcome{Class: -1}}, {Image: 60, Label: 4, Outcome: rs.Outcome{Class: 5, Radius: 1.81}}}
+	want := rs.Rows{{Image: 0, Label: 3, Outcome: rule.Outcome{Class: 3, Radius: .378}}, {Image: 20, Label: 7, Outcome: rule.Outcome{Class: -1}}, {Image: 60, Label: 4, Outcome: rule.Outcome{Class: 5, Radius: 1.81}}}
 	if fmt.Sprint(log.Rows) != fmt.Sprint(want) {
 		t.Errorf("rows %v, want %v", log.Rows, want)
 	}
@@ -91,7 +92,7 @@ func TestRead(t *testing.T) {
 	}
 	// Columns by name, in another order, with others between.
 	log = read(t, "nA\tradius\tpredict\tlabel\tidx\tplow\tn\tnused\tnote\n99\t0.5\t2\t2\t7\t0.9\t100\t200\tx\n")
-	if r := (rs.Row{Image: 7, Label: 2, Outcome: rs.Outcome{Class: 2, K: 99, N: 100, Lower: .9, Radius: .5, Passes: 200}}); log.Rows[0] != r {
+	if r := (rs.Row{Image: 7, Label: 2, Outcome: rule.Outcome{Class: 2, K: 99, N: 100, Lower: .9, Radius: .5, Passes: 200}}); log.Rows[0] != r {
 		t.Errorf("row %+v, want %+v", log.Rows[0], r)
 	}
 }

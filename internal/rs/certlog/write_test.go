@@ -10,13 +10,14 @@ import (
 	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 var written = rs.Rows{
-	{Image: 0, Label: 3, Outcome: rs.Outcome{Class: 3, K: 990, N: 1000, Lower: .976036189, Radius: .494502, Passes: 1100}},
-	{Image: 20, Label: 7, Outcome: rs.Outcome{Class: -1, K: 40, N: 100, Lower: .25, Passes: 200, Misses: 5}},
-	{Image: 40, Label: 1, Outcome: rs.Outcome{Class: 2, K: 1000, N: 1000, Lower: .993116048, Radius: 1.23456789, Passes: 1100}},
-	{Image: 60, Label: -1, Outcome: rs.Outcome{Class: 2, K: 99, N: 100, Lower: .91, Radius: .0000123, Passes: 200}},
+	{Image: 0, Label: 3, Outcome: rule.Outcome{Class: 3, K: 990, N: 1000, Lower: .976036189, Radius: .494502, Passes: 1100}},
+	{Image: 20, Label: 7, Outcome: rule.Outcome{Class: -1, K: 40, N: 100, Lower: .25, Passes: 200, Misses: 5}},
+	{Image: 40, Label: 1, Outcome: rule.Outcome{Class: 2, K: 1000, N: 1000, Lower: .993116048, Radius: 1.23456789, Passes: 1100}},
+	{Image: 60, Label: -1, Outcome: rule.Outcome{Class: 2, K: 99, N: 100, Lower: .91, Radius: .0000123, Passes: 200}},
 }
 
 func TestWriteTSV(t *testing.T) {
@@ -58,7 +59,7 @@ func TestWriteCSV(t *testing.T) {
 	}
 	// Of a published log without counts nothing is made up, and what was written can be read.
 	var log bytes.Buffer
-	bare := rs.Rows{{Image: 3, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: .25}}}
+	bare := rs.Rows{{Image: 3, Label: 1, Outcome: rule.Outcome{Class: 1, Radius: .25}}}
 	if err := certlog.Write(&log, certlog.TSV, bare, nil); err != nil || !strings.HasSuffix(log.String(), "3\t1\t1\t0.25\t1\t\t\t\t\t\t\n") {
 		t.Errorf("wrote %q, %v", &log, err)
 	}

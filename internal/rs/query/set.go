@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Set is a claim on all labelled images at once: it is false with probability at most Level. Each claim on an image
@@ -42,7 +43,7 @@ type Class struct {
 func (a *Answer) Rows() rs.Rows {
 	rows := make(rs.Rows, len(a.Claims))
 	for i, c := range a.Claims {
-		out := rs.Outcome{Class: c.Class, Lower: c.Lower, Radius: c.Radius}
+		out := rule.Outcome{Class: c.Class, Lower: c.Lower, Radius: c.Radius}
 		rows[i] = rs.Row{Image: c.Image, Label: c.Label, Outcome: out}
 	}
 	return rows

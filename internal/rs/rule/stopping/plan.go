@@ -37,7 +37,7 @@ type method interface {
 
 // kinds are the rules. A rule has its plan in the header's form, so that a run and a reader of its ledger go by
 // the same numbers.
-var kinds = map[rule.Name]struct {
+var kinds = map[ledger.RuleName]struct {
 	plan func(*rule.Settings) (ledger.Rule, error) // fills in defaults of its own
 	read func(*Plan) (method, error)
 }{
@@ -49,8 +49,8 @@ var kinds = map[rule.Name]struct {
 }
 
 // Names are all rules.
-func Names() []rule.Name {
-	return []rule.Name{rule.Fixed, rule.Staged, rule.ISS, rule.Betting, rule.Anytime}
+func Names() []ledger.RuleName {
+	return []ledger.RuleName{rule.Fixed, rule.Staged, rule.ISS, rule.Betting, rule.Anytime}
 }
 
 // New makes a plan. Errors: settings out of range, as *OptionError.

@@ -3,6 +3,7 @@ package stopping
 import (
 	"fmt"
 
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
 
@@ -19,7 +20,7 @@ func (p *Plan) ScoreAlpha(look int, alpha float64) (float64, error) {
 	if look < 0 || look > p.last() {
 		return 0, fmt.Errorf("the rule %q has no look %d", p.rule.Name, look)
 	}
-	switch rule.Name(p.rule.Name) {
+	switch ledger.RuleName(p.rule.Name) {
 	case rule.Fixed, rule.ISS:
 		return alpha, nil
 	case rule.Staged:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
 
@@ -56,14 +57,14 @@ func only(s *rule.Settings) error {
 	for _, c := range []struct {
 		name  string
 		given bool
-		rules []rule.Name
+		rules []ledger.RuleName
 	}{
-		{"Tolerance", s.Tolerance != 0, []rule.Name{rule.Staged, rule.ISS}},
-		{"Relative", s.Relative, []rule.Name{rule.ISS}},
-		{"Radii", len(s.Radii) > 0, []rule.Name{rule.Betting}},
-		{"Futility", s.Futility != 0, []rule.Name{rule.Betting}},
-		{"Shards", s.Shards > 1, []rule.Name{rule.Anytime}},
-		{"OnlyCorrect", s.OnlyCorrect, []rule.Name{rule.Betting}},
+		{"Tolerance", s.Tolerance != 0, []ledger.RuleName{rule.Staged, rule.ISS}},
+		{"Relative", s.Relative, []ledger.RuleName{rule.ISS}},
+		{"Radii", len(s.Radii) > 0, []ledger.RuleName{rule.Betting}},
+		{"Futility", s.Futility != 0, []ledger.RuleName{rule.Betting}},
+		{"Shards", s.Shards > 1, []ledger.RuleName{rule.Anytime}},
+		{"OnlyCorrect", s.OnlyCorrect, []ledger.RuleName{rule.Betting}},
 	} {
 		if c.given && !slices.Contains(c.rules, s.Rule) {
 			return OptionErrorf("%s is set, but the rule %q has none", c.name, s.Rule)
