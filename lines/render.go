@@ -2,7 +2,6 @@ package lines
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/certspec/certspec/internal/table"
 )
@@ -57,16 +56,6 @@ func (r *Result) Rendered() *table.Table {
 			table.Rounded{Value: l.R2, Decimals: 3}, reliable, deming})
 	}
 	return out
-}
-
-// Caption says what a picture of the result shows.
-func (r *Result) Caption() string {
-	caption := fmt.Sprintf("%s against %s on probit axes, %d points with exact 95 %% intervals.", r.Y, r.X,
-		len(r.Models))
-	for _, l := range r.Lines {
-		caption += fmt.Sprintf(" %s: slope %.2f, R² %.2f.", strings.TrimSpace("Line "+l.Group), l.Slope, l.R2)
-	}
-	return caption
 }
 
 // Above is the result as a table of its models: how far each stands above its group's line, in points of accuracy.

@@ -90,7 +90,7 @@ func Plot[T *plot.Plot | *lines.Result | figure.Grid | figure.Forest | []calib.B
 	case []calib.Bin:
 		return reliability(words, v)
 	case *lines.Result:
-		return gridFigure(lineplot.OfResult(v), cmp.Or(words, v.Caption()))
+		return gridFigure(lineplot.OfResult(v), cmp.Or(words, lineplot.Caption(v)))
 	case *plot.Plot:
 		return &Figure{Caption: words, Width: figure.Width, Height: figure.Height,
 			paint: func(f *Figure, c draw.Canvas) {

@@ -17,7 +17,7 @@ var (
 	// ungrouped is a count of five digits or more; lines of a file have their numbers before them.
 	ungrouped = regexp.MustCompile(`(?:^|[\s(>=])\d{5,}(?:[\s,;.)]|$)`)
 	fileLine  = regexp.MustCompile(`(?m)^ *\d+  .*$`)
-	rawName   = regexp.MustCompile(`>\s*[A-Za-z0-9]+(?:_[A-Za-z0-9.]+)+\s*<`)
+	rawName   = regexp.MustCompile(`>\s*[A-Za-z0-9]+(?:_[A-Za-z0-9.]+)+\s*<|(?:alt|aria-label)="[^"]*[a-z0-9]_[a-z0-9][^"]*"`)
 	formulas  = regexp.MustCompile("(?s)```.*?```|`[^`]*`|\\$\\$.*?\\$\\$|\\$[^$]+\\$|\\]\\([^)]*\\)")
 	markdown  = regexp.MustCompile("\\]\\([^)\\s]+\\)|\\*\\*\\w|`\\w[^`]*`")
 	symbols   = regexp.MustCompile(`[α-ωΑ-Ω²³⁻¹₀-₉√½]`)

@@ -33,7 +33,7 @@ func (o *printOptions) draw(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return write(cmd, o.table.Out, lineplot.OfResult(r), r.Caption())
+	return write(cmd, o.table.Out, lineplot.OfResult(r), lineplot.Caption(r))
 }
 
 // draw draws a figure of the paper.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/printable"
@@ -106,6 +107,16 @@ func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Cl
 		}
 	}
 	return out, nil
+}
+
+// Caption says what OfResult shows.
+func Caption(r *lines.Result) string {
+	caption := fmt.Sprintf("%s against %s on probit axes, %d points with exact 95 %% intervals.", named(r.Y), named(r.X),
+		len(r.Models))
+	for _, l := range r.Lines {
+		caption += fmt.Sprintf(" %s: slope %.2f, R² %.2f.", strings.TrimSpace("Line "+l.Group), l.Slope, l.R2)
+	}
+	return caption
 }
 
 // named is the name of a field as people say it.

@@ -33,7 +33,7 @@ func TestOfResult(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	width, height := g.Size()
-	picture, err := figure.SVG(width, height, r.Caption(), g.Paint)
+	picture, err := figure.SVG(width, height, Caption(r), g.Paint)
 	if err != nil || !bytes.Contains(picture, []byte("fog against clean on probit axes, 4 points")) || !bytes.Contains(picture, []byte(">80<")) {
 		t.Errorf("%v, %.300s", err, picture)
 	}
