@@ -54,15 +54,6 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 	return mosaic(caption, shape, tiles, names)
 }
 
-// Bytes rounds values in units of the full range to bytes, and clips them: what a screen can show.
-func Bytes[T float32 | float64](values []T) []uint8 {
-	out := make([]uint8, len(values))
-	for i, v := range values {
-		out[i] = uint8(min(max(v, 0), 1)*pixel.Steps + .5)
-	}
-	return out
-}
-
 // Browse is a widget that shows one of many images of a shape, chosen by sliders. static tells the same without them.
 func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at []int) []uint8, static ...any) *Widget {
 	return &Widget{Caption: caption, Sliders: sliders, Static: static, Frame: func(at []int) []string {

@@ -4,19 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"image/png"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )
-
-func TestBytes(t *testing.T) {
-	if got := Bytes([]float64{-3, 0, 1. / 255, .5, 1, 7}); !slices.Equal(got, []uint8{0, 0, 1, 128, 255, 255}) {
-		t.Errorf("%v", got)
-	}
-}
 
 // The picture in the page is the image of the sliders, each pixel as a square.
 func TestBrowse(t *testing.T) {

@@ -110,7 +110,7 @@ func OnPath(path spectral.Path, a, b []uint8, every int) (images [][]uint8, word
 	values := make([]float64, len(a))
 	for j := 0; j < points; j += every {
 		path.Point(values, j)
-		images, words = append(images, nb.Bytes(values)), append(words, fmt.Sprintf("point %d", j))
+		images, words = append(images, inBytes(values)), append(words, fmt.Sprintf("point %d", j))
 	}
 	return images, words
 }

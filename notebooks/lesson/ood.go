@@ -171,7 +171,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 			Monotone: 10, Points: filepath.Join(folder, name+".npy")}
 		nb.Must(ood.Attack(nb.Context(), open(name), one, o))
 		points = append(points, nb.Must(dataset.ReadAnyArray(nb.Context(), o.Points)).Reals())
-		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])),
+		row.Images, row.Heads = append(row.Images, inBytes(points[len(points)-1])),
 			append(row.Heads, "against "+Network(name))
 	}
 	for _, p := range points {

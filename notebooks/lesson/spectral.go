@@ -41,7 +41,7 @@ func Swapped(shape pixel.Shape, phases, amplitudes []uint8) []uint8 {
 	points := nb.Must(path.Set(inUnits(phases), inUnits(amplitudes)))
 	end := make([]float64, shape.Len())
 	path.Point(end, points-1)
-	return nb.Bytes(end)
+	return inBytes(end)
 }
 
 // LogAmplitude is the logarithm to base 10 of the mean amplitude of every frequency over images of
@@ -85,7 +85,7 @@ func Wave(u, v int) []uint8 {
 	for k := range wave {
 		wave[k] = 0.5 + 8*wave[k]
 	}
-	return nb.Bytes(wave)
+	return inBytes(wave)
 }
 
 // Probed is image i of the data with the wave of a frequency added, by the usual settings.
@@ -95,7 +95,7 @@ func Probed(data *dataset.Dataset, i, u, v int) []uint8 {
 	for _, z := range images.Grid(i) {
 		values = append(values, float64(z)/pixel.Steps)
 	}
-	return nb.Bytes(values)
+	return inBytes(values)
 }
 
 // Mixed is the view of an image that a drawn FourierMix gives, after change has altered each chain
@@ -110,7 +110,7 @@ func Mixed(mix augment.FourierMix, draw *augment.FourierMixDraw, shape pixel.Sha
 	}
 	view := asView(shape, image)
 	nb.Check(mix.Mix(view, &d))
-	return nb.Bytes(view.Values)
+	return inBytes(view.Values)
 }
 
 // asView is an image of bytes as augmentations take it.
@@ -124,7 +124,7 @@ func asView(shape pixel.Shape, image []uint8) augment.Image {
 func View(a augment.Augmentation, shape pixel.Shape, image []uint8, at augment.Address) []uint8 {
 	view := asView(shape, image)
 	nb.Check(a.Apply(view, augment.NewStream(at)))
-	return nb.Bytes(view.Values)
+	return inBytes(view.Values)
 }
 
 // Corrupted is image i after a corruption.
@@ -285,7 +285,7 @@ func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v in
 		if c := result.Classes[0]; c >= 0 && int(c) < len(clean.Classes) {
 			answer = clean.Classes[c]
 		}
-		row.Images, row.Words = append(row.Images, nb.Bytes(values)), append(row.Words, "answer: "+answer)
+		row.Images, row.Words = append(row.Images, inBytes(values)), append(row.Words, "answer: "+answer)
 	}
 	row.Words[0] += "\nlabel: " + clean.Classes[clean.Labels[0]]
 	row.Words[1] += fmt.Sprintf("\nu = %d, v = %d,\nnorm %g", u, v, norm)
@@ -293,4 +293,13 @@ func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v in
 	f.Caption = fmt.Sprintf("an image, and the same with a probe of frequency (%d, %d) and norm %g, with the answers",
 		u, v, norm)
 	return f
+}
+
+// inBytes rounds values in units of the full range to bytes, and clips them: what a screen can show.
+func inBytes[T float32 | float64](values []T) []uint8 {
+	out := make([]uint8, len(values))
+	for i, v := range values {
+		out[i] = uint8(min(max(v, 0), 1)*pixel.Steps + .5)
+	}
+	return out
 }
