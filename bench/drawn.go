@@ -116,7 +116,7 @@ func (d *drawer) end(random *rand.Rand, t *stopping.Trial) (claims, wrong bool, 
 }
 
 func (d *drawer) judge(t *stopping.Trial) (claims, wrong bool) {
-	claims = t.Class != rule.Abstain
+	claims = t.Class != stopping.Abstain
 	return claims, claims && d.truth.refutes(t.Class, t.Radius)
 }
 
@@ -196,10 +196,10 @@ func (d *drawer) claimed(l drawnLook) claimed {
 		}
 		return o
 	}
-	c.something = sort.Search(l.samples+1, func(hits int) bool { return claim(hits).Class != rule.Abstain })
+	c.something = sort.Search(l.samples+1, func(hits int) bool { return claim(hits).Class != stopping.Abstain })
 	c.wrong = sort.Search(l.samples+1, func(hits int) bool {
 		o := claim(hits)
-		return o.Class != rule.Abstain && d.truth.refutes(o.Class, o.Radius)
+		return o.Class != stopping.Abstain && d.truth.refutes(o.Class, o.Radius)
 	})
 	d.ends[l] = c
 	return c

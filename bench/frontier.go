@@ -104,7 +104,7 @@ func measureFrontier(ctx context.Context, path string, n, runs int) (frontier, e
 	}
 	for _, share := range shares {
 		s := base
-		s.Rule, s.MaxSamples = rule.Fixed, stopping.RoundUp(int(share*float64(n)), rule.DefaultBlock)
+		s.Rule, s.MaxSamples = rule.Fixed, stopping.RoundUp(int(share*float64(n)), stopping.DefaultBlock)
 		samples, radius, err := simulate(s, probabilities, runs)
 		if err != nil {
 			return f, err
@@ -188,7 +188,7 @@ func spread(ctx context.Context, s rule.Settings, probabilities, shares []float6
 	state := func() float64 {
 		sum := 0.0
 		for i := range probabilities {
-			if o := outcome(plan, hits[i], n[i]); o.Class != rule.Abstain {
+			if o := outcome(plan, hits[i], n[i]); o.Class != stopping.Abstain {
 				sum += o.Radius
 			}
 		}
@@ -260,7 +260,7 @@ func simulate(s rule.Settings, probabilities []float64, runs int) (samples, radi
 				}
 			}
 			samples += float64(t.Passes)
-			if t.Class != rule.Abstain {
+			if t.Class != stopping.Abstain {
 				radius += t.Radius
 			}
 		}
@@ -278,7 +278,7 @@ func price(s rule.Settings, probabilities []float64) (float64, error) {
 			return 0, err
 		}
 		for _, p := range probabilities {
-			if o := outcome(plan, int(p*float64(s.MaxSamples)+.5), s.MaxSamples); o.Class != rule.Abstain {
+			if o := outcome(plan, int(p*float64(s.MaxSamples)+.5), s.MaxSamples); o.Class != stopping.Abstain {
 				mean[i] += o.Radius
 			}
 		}

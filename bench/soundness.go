@@ -9,8 +9,8 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 
 	"github.com/spf13/cobra"
 )
@@ -71,7 +71,7 @@ func soundnessCommand(s *settings) *cobra.Command {
 		for _, f := range []struct {
 			name        string
 			value, unit int
-		}{{"trials", r.Trials, drawnChunk}, {"through", r.Through, throughChunk}, {"others", r.Others, othersChunk}, {"n", r.N, rule.DefaultBlock}} {
+		}{{"trials", r.Trials, drawnChunk}, {"through", r.Through, throughChunk}, {"others", r.Others, othersChunk}, {"n", r.N, stopping.DefaultBlock}} {
 			if f.value < 1 || f.value%f.unit != 0 {
 				return fmt.Errorf("soundness: --%s is %d; expected a multiple of %d", f.name, f.value, f.unit)
 			}

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/rs/rule"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 )
 
 // claim is what a procedure says of an image: a class, rs.Abstain for none, and a radius.
@@ -64,7 +64,7 @@ func (r *soundness) others(ctx context.Context, kept *tally) error {
 // ask lets bench/python/soundness.py certify every classifier so many times.
 func (r *soundness) ask(ctx context.Context, python, scripts, procedure string, chunk int) ([][]claim, error) {
 	asked, err := json.Marshal(map[string]any{
-		"procedure": procedure, "seed": chunk + 1, "classifiers": thirty, "sigma": r.Sigma, "alpha": r.Alpha, "selection": rule.DefaultSelection, "n": r.N, "trials": othersChunk,
+		"procedure": procedure, "seed": chunk + 1, "classifiers": thirty, "sigma": r.Sigma, "alpha": r.Alpha, "selection": stopping.DefaultSelection, "n": r.N, "trials": othersChunk,
 	})
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // ours counts the certificates of a rule: some through noise and network, many with counts drawn by their law.
@@ -61,7 +60,7 @@ func (r *soundness) options(name rs.Rule) (rs.Options, *stopping.Plan, error) {
 			opt.Radii = opt.Radii[:len(opt.Radii)-1]
 		}
 	case rs.Anytime:
-		opt.MaxSamples, opt.Until = 0, rs.Until{Samples: throughChunk * (rule.DefaultSelection + r.N)}
+		opt.MaxSamples, opt.Until = 0, rs.Until{Samples: throughChunk * (stopping.DefaultSelection + r.N)}
 	}
 	plan, err := opt.Plan()
 	return opt, plan, err

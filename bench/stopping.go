@@ -50,7 +50,7 @@ func stoppingCommand(s *settings) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&r.Runs, "runs", 1_000_000, "simulated runs of each probability")
 	cmd.Flags().IntVar(&r.Horizon, "horizon", 100_000, "noise samples of a run")
-	cmd.Flags().Float64Var(&r.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that a claim is ever false")
+	cmd.Flags().Float64Var(&r.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that a claim is ever false")
 	cmd.Flags().Float64SliceVar(&grid, "p", []float64{.5, .6, .75, .9, .97, .99, .999, .9999}, "probabilities of a hit, at least ½")
 	cmd.Flags().StringVar(&state, "state", "", "file that keeps the simulated runs: one that was stopped goes on, one with more runs adds to them")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -130,7 +130,7 @@ func newBoundary(p, alpha float64, horizon int) (*boundary, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.Class != rule.Abstain && o.Radius > radius {
+		if o.Class != stopping.Abstain && o.Radius > radius {
 			claims++
 		}
 		up, err := plan.Upper(uppers+1, n)

@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/gomlxmodels/layergraph"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // layered is an ONNX file by its layers, on XLA or GoMLX's Go backend.
@@ -65,7 +65,7 @@ func (m *Model) openLayers() (network, error) {
 
 // try evaluates random images, of which the layers give the outputs, too, and learns what outputs are.
 func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error {
-	batch, size := classifier.Batch{N: rule.DefaultBlock}, n.info.Shape.Len() // compiled for a run
+	batch, size := classifier.Batch{N: stopping.DefaultBlock}, n.info.Shape.Len() // compiled for a run
 	if b.Engine == backend.Go {
 		batch.N = 4
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right. Where sigma
@@ -32,13 +32,13 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 		}
 	}
 	size := info.Shape.Len()
-	grid := make([]int16, rule.DefaultBlock*size) // the last batch is filled up with what was there
-	result := classifier.Result{Classes: make([]int32, rule.DefaultBlock)}
+	grid := make([]int16, stopping.DefaultBlock*size) // the last batch is filled up with what was there
+	result := classifier.Result{Classes: make([]int32, stopping.DefaultBlock)}
 	right, labelled := 0, 0
 	next, stop := iter.Pull2(images.Ahead(ctx, 0, images.Len()))
 	defer stop()
-	for start := 0; start < images.Len(); start += rule.DefaultBlock {
-		end := min(start+rule.DefaultBlock, images.Len())
+	for start := 0; start < images.Len(); start += stopping.DefaultBlock {
+		end := min(start+stopping.DefaultBlock, images.Len())
 		for i := start; i < end; i++ {
 			one, err, _ := next()
 			if err != nil {
@@ -54,7 +54,7 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 				return 0, fmt.Errorf("rs: %w", err)
 			}
 		}
-		if err := model.Classify(ctx, classifier.Batch{N: rule.DefaultBlock, Grid: grid}, &result); err != nil {
+		if err := model.Classify(ctx, classifier.Batch{N: stopping.DefaultBlock, Grid: grid}, &result); err != nil {
 			return 0, fmt.Errorf("rs: %w", err)
 		}
 		for i := start; i < end; i++ {

@@ -13,7 +13,6 @@ import (
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // PredictOptions says how to predict. Only Sigma has no default.
@@ -60,8 +59,8 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	if err != nil {
 		return none, optionErrorf("Noise: %v", err)
 	}
-	opt.Alpha = cmp.Or(opt.Alpha, rule.DefaultAlpha)
-	opt.Block = cmp.Or(opt.Block, rule.DefaultBlock)
+	opt.Alpha = cmp.Or(opt.Alpha, stopping.DefaultAlpha)
+	opt.Block = cmp.Or(opt.Block, stopping.DefaultBlock)
 	if opt.Samples == 0 {
 		opt.Samples = stopping.RoundUp(1000, opt.Block)
 	}

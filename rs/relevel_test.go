@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -66,7 +67,7 @@ func TestOpenAtTheSameLevelChangesNothing(t *testing.T) {
 	} {
 		opt.Sigma, opt.Seed, opt.Ledger = .25, 3, filepath.Join(t.TempDir(), "x.ledger")
 		run := certify(t, model, data, opt)
-		again, err := rs.OpenAt(opt.Ledger, rule.DefaultAlpha)
+		again, err := rs.OpenAt(opt.Ledger, stopping.DefaultAlpha)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestOpenAtTheSameLevelChangesNothing(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", opt.Rule, got, want)
 			}
 		}
-		stricter, err := rs.OpenAt(opt.Ledger, rule.DefaultAlpha/40)
+		stricter, err := rs.OpenAt(opt.Ledger, stopping.DefaultAlpha/40)
 		if err != nil {
 			t.Fatal(err)
 		}

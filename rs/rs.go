@@ -31,7 +31,7 @@ import (
 )
 
 // Abstain is the class of an image for which nothing is certified.
-const Abstain = rule.Abstain
+const Abstain = stopping.Abstain
 
 // Rule says how many noise samples an image gets.
 //

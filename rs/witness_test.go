@@ -65,7 +65,7 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 			calls := m.calls.Load()
 			if between {
 				ctx, stop := context.WithCancel(t.Context())
-				first := stopping{m, stop, m.calls, calls + 120}
+				first := stoppingModel{m, stop, m.calls, calls + 120}
 				if _, err := rs.Certify(ctx, first, data, opt); !errors.Is(err, context.Canceled) {
 					t.Fatalf("%s: %v", rule, err)
 				}
@@ -99,15 +99,15 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 	}
 }
 
-// stopping cancels a run from one call on.
-type stopping struct {
+// stoppingModel cancels a run from one call on.
+type stoppingModel struct {
 	drifting
 	stop  func()
 	calls *atomic.Int64
 	at    int64
 }
 
-func (m stopping) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+func (m stoppingModel) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	if m.calls.Load() >= m.at {
 		m.stop()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/attest"
 	gating "github.com/certspec/certspec/internal/rs/gate"
-	"github.com/certspec/certspec/rs/rule"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 )
 
 // The verdict of a gate follows from its record; an altered record is refused, or says another verdict only where its
@@ -33,7 +33,7 @@ func TestGate(t *testing.T) {
 	} {
 		o := gating.Options{Record: filepath.Join(t.TempDir(), "record")}
 		o.Sigma, o.Radius, o.Drop, o.Level = .05, .01, v.drop, .1
-		o.Alpha, o.MaxSamples, o.Selection, o.Block = rule.DefaultAlpha, 400, 20, 20
+		o.Alpha, o.MaxSamples, o.Selection, o.Block = stopping.DefaultAlpha, 400, 20, 20
 		if i == 2 {
 			o.Radius = 0
 		}

@@ -15,11 +15,11 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine/pipe"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 const pipeFolder = "../../examples/pipe"
@@ -84,7 +84,7 @@ func blocks(t *testing.T, data *dataset.Images) (files []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const block = rule.DefaultBlock
+	const block = stopping.DefaultBlock
 	for i := range data.Len() {
 		image := make([]int16, data.Shape.Len())
 		for j, v := range data.Image(i) {
@@ -93,7 +93,7 @@ func blocks(t *testing.T, data *dataset.Images) (files []string) {
 		all := make([]int16, o.MaxSamples*len(image))
 		for b := range o.MaxSamples / block {
 			// The block before them chose the class.
-			at := noise.Address{Seed: o.Seed, Image: uint64(data.IDs[i]), Block: uint64(rule.DefaultSelection/block + b)}
+			at := noise.Address{Seed: o.Seed, Image: uint64(data.IDs[i]), Block: uint64(stopping.DefaultSelection/block + b)}
 			if failed, err := law.AddTo(all[b*block*len(image):(b+1)*block*len(image)], image, at, 0, nil); err != nil || len(failed) > 0 {
 				t.Fatalf("image %d: %v, %v", i, failed, err)
 			}

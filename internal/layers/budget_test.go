@@ -19,7 +19,7 @@ import (
 var budget = map[string]int{
 	"Go lines without tests":     137_529,
 	"Go lines above 120 columns": 0,
-	"public names":               848,
+	"public names":               843,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   991,
 	"words of CHANGELOG.md":      594,

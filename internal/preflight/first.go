@@ -12,11 +12,11 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -160,7 +160,7 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 		return nil, fmt.Errorf("preflight: model %s has %d classes, want at most %d",
 			info.Name, info.Classes, ledgerio.MaxClasses)
 	}
-	block := cmp.Or(use.Block, rule.DefaultBlock)
+	block := cmp.Or(use.Block, stopping.DefaultBlock)
 	if block < 1 {
 		return nil, fmt.Errorf("preflight: Block is %d, want at least 1", block)
 	}

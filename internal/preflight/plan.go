@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Plan is a run that one could ask for, on all images of the data.
@@ -51,7 +51,7 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 		asked.Rule = rs.Staged
 	}
 	if asked.MaxSamples == 0 {
-		asked.MaxSamples = (rule.DefaultMaxSamples + asked.Block - 1) / asked.Block * asked.Block
+		asked.MaxSamples = (stopping.DefaultMaxSamples + asked.Block - 1) / asked.Block * asked.Block
 	}
 	options := []rs.Options{asked}
 	for _, rule := range []rs.Rule{rs.Staged, rs.Fixed} {

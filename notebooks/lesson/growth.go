@@ -9,9 +9,9 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Growth certifies images under the rule anytime with one budget of noise samples after the other,
@@ -53,7 +53,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		run := nb.Must(rs.Certify(nb.Context(), model, data, opt))
 		plain := opt
 		plain.Rule, plain.Ledger, plain.Until, plain.MaxSamples = rs.Fixed, "", rs.Until{},
-			budget/len(run.Rows)-rule.DefaultSelection
+			budget/len(run.Rows)-stopping.DefaultSelection
 		same := nb.Must(rs.Certify(nb.Context(), model, data, plain))
 		bands := nb.Must(run.Bands(delta, radii...))
 		held = held && bands.Radius.Lower <= mean && mean <= bands.Radius.Upper

@@ -7,9 +7,6 @@ package rule
 
 import "github.com/certspec/certspec/rs/ledger"
 
-// Abstain is the class of an image for which nothing is certified.
-const Abstain = -1
-
 // Settings of a rule. Only Sigma has no default; betting needs Radii too.
 type Settings struct {
 	Rule       ledger.RuleName // default Staged
@@ -28,14 +25,6 @@ type Settings struct {
 	// of Betting, without a ledger: an image whose chosen class is not its label is given up, and counts as abstained
 	OnlyCorrect bool
 }
-
-// Defaults of Settings.
-const (
-	DefaultAlpha      = 0.001
-	DefaultMaxSamples = 100_000
-	DefaultSelection  = 100 // of ISS 1,000
-	DefaultBlock      = 100
-)
 
 // Fixed looks once, after MaxSamples noise samples, with a Clopper-Pearson bound of confidence 1−α:
 // the procedure CERTIFY of Cohen, Rosenfeld and Kolter (2019).
@@ -104,7 +93,7 @@ func (e *OptionError) Error() string { return "rs: " + e.Reason }
 
 // Outcome is what is certified of an image.
 type Outcome struct {
-	Class  int     `json:"class"`  // of the smoothed classifier, or Abstain
+	Class  int     `json:"class"`  // of the smoothed classifier, or −1: abstained
 	K      int     `json:"k"`      // hits of the class, and
 	N      int     `json:"n"`      // noise samples, of the look behind the bound
 	Lower  float64 `json:"lower"`  // lower bound of the probability of the class

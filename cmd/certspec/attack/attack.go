@@ -21,10 +21,10 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/rs/conformal"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 
 	"github.com/spf13/cobra"
 )
@@ -85,7 +85,7 @@ accuracy as far as this attack can tell; the certified accuracy is a lower bound
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.IntVar(&o.Predict.Samples, "n", 1000,
 			"noise samples of an attacked image by which the smoothed classifier answers")
-		f.Float64Var(&o.Predict.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that its answer is wrong")
+		f.Float64Var(&o.Predict.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that its answer is wrong")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Written(&o.save, "save", "JSON file to write the attacked images to, by radius, for certspec calib sets")

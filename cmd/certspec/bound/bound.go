@@ -10,8 +10,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/bound"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Values of --bound.
@@ -55,7 +55,7 @@ after every noise sample. With --k too, it says whether so many do.`,
 		f.IntVar(&o.k, "k", 0, "noise samples that got the class")
 		f.IntVar(&o.n, "n", 0, "noise samples in all")
 		f.SigmaFlag(&o.sigma)
-		f.Float64Var(&o.alpha, "alpha", rule.DefaultAlpha, "probability with which the bound may be false")
+		f.Float64Var(&o.alpha, "alpha", stopping.DefaultAlpha, "probability with which the bound may be false")
 		cli.Choice(f, &o.method, "bound", clopperPearson, clopperPearson+", "+randomized+" or "+hoeffding,
 			clopperPearson, randomized, hoeffding)
 		f.Float64Var(&o.u, "u", 0, "of the randomized bound: a number in [0, 1], drawn once and before the counts "+

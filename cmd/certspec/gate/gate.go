@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/gate"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 
 	"github.com/spf13/cobra"
 )
@@ -54,7 +54,7 @@ tested is the loss that two full runs with these samples would show. Exit codes:
 		f.Float64Var(&o.Radius, "radius", 0, "certified accuracy at this ℓ2 radius")
 		f.IntVar(&o.MaxSamples, "n", 600, "maximum number of noise samples of an image")
 		f.IntVar(&o.Selection, "n0", 20, "noise samples that choose the class")
-		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		f.Float64Var(&o.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Noise)
 		f.IntVar(&o.Block, "block", 20, "noise samples in one call of a model")
 	})

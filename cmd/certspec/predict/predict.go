@@ -7,8 +7,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/preflight"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 
 	"github.com/spf13/cobra"
 )
@@ -51,9 +51,9 @@ radius; see certspec certify.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Sigma)
 		f.IntVar(&o.Samples, "n", 1000, "noise samples of an image")
-		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the class is wrong")
+		f.Float64Var(&o.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that the class is wrong")
 		f.NoiseFlag(&o.Noise)
-		f.IntVar(&o.Block, "block", rule.DefaultBlock, "noise samples in one call of the model")
+		f.IntVar(&o.Block, "block", stopping.DefaultBlock, "noise samples in one call of the model")
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
 	})
 	o.json = cli.JSON(cmd)

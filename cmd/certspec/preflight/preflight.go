@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/preflight"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 
 	"github.com/spf13/cobra"
 )
@@ -75,13 +75,13 @@ radius say anything, at eight images of --data or in uniform noise.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Run.Sigma)
 		f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
-		f.IntVar(&o.Run.MaxSamples, "n", rule.DefaultMaxSamples,
+		f.IntVar(&o.Run.MaxSamples, "n", stopping.DefaultMaxSamples,
 			"of the run: maximum number of noise samples of an image")
 		f.RuleFlag(&o.Run.Rule, rs.Staged, rs.Fixed, rs.ISS)
-		f.Float64Var(&o.Run.Alpha, "alpha", rule.DefaultAlpha,
+		f.Float64Var(&o.Run.Alpha, "alpha", stopping.DefaultAlpha,
 			"of the run: bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Run.Noise)
-		f.IntVar(&o.Run.Block, "block", rule.DefaultBlock, "noise samples in one call of the model")
+		f.IntVar(&o.Run.Block, "block", stopping.DefaultBlock, "noise samples in one call of the model")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.withBounds, "bounds", false,

@@ -10,9 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, err error) {
@@ -24,7 +24,7 @@ func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, e
 	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of "+
 		"all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those "+
 		"on which the smoothed network abstains, or whose radius is smaller, are not among them.",
-		cmp.Or(t.Certify.Alpha, rule.DefaultAlpha))
+		cmp.Or(t.Certify.Alpha, stopping.DefaultAlpha))
 	images := make([][]*store.PerImage, len(out.Lines))
 	for i := range out.Lines {
 		of, err := readAll[store.Calibration](f, out.Lines[i], store.CalibrationFile)

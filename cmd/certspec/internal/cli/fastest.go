@@ -16,8 +16,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 // Fastest is the value of --engine that lets a measurement choose.
@@ -79,7 +79,7 @@ func rate(ctx context.Context, m *engine.Model, limit time.Duration) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	batch := classifier.Batch{N: rule.DefaultBlock, Grid: make([]int16, rule.DefaultBlock*info.Shape.Len())}
+	batch := classifier.Batch{N: stopping.DefaultBlock, Grid: make([]int16, stopping.DefaultBlock*info.Shape.Len())}
 	for i := range batch.Grid {
 		batch.Grid[i] = int16(i * 7919 % 256)
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/rule"
 
 	"github.com/spf13/cobra"
 )
@@ -38,9 +38,9 @@ var Rules = []rs.Rule{rs.Staged, rs.Fixed, rs.ISS, rs.Betting, rs.Anytime}
 func RunFlags(cmd *cobra.Command, o *rs.Options) {
 	Group(cmd, Noise, func(f *Flags) {
 		f.SigmaFlag(&o.Sigma)
-		f.IntVar(&o.MaxSamples, "n", rule.DefaultMaxSamples, "maximum number of noise samples of an image")
+		f.IntVar(&o.MaxSamples, "n", stopping.DefaultMaxSamples, "maximum number of noise samples of an image")
 		f.RuleFlag(&o.Rule, Rules...)
-		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		f.Float64Var(&o.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
 	})
@@ -50,8 +50,8 @@ func RunFlags(cmd *cobra.Command, o *rs.Options) {
 func PlanFlags(cmd *cobra.Command, o *rs.Options) {
 	Group(cmd, Noise, func(f *Flags) {
 		f.SigmaFlag(&o.Sigma)
-		f.IntVar(&o.MaxSamples, "n", rule.DefaultMaxSamples, "maximum number of noise samples of an image")
-		f.Float64Var(&o.Alpha, "alpha", rule.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		f.IntVar(&o.MaxSamples, "n", stopping.DefaultMaxSamples, "maximum number of noise samples of an image")
+		f.Float64Var(&o.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
 	})
 }
@@ -64,7 +64,7 @@ func planFlags(f *Flags, o *rs.Options) {
 	f.Float64Var(&o.Futility, "futility", 0,
 		"of the rule betting: level of the test that stops hopeless images (default alpha)")
 	f.NoiseFlag(&o.Noise)
-	f.IntVar(&o.Block, "block", rule.DefaultBlock, "noise samples in one call of the model")
+	f.IntVar(&o.Block, "block", stopping.DefaultBlock, "noise samples in one call of the model")
 	f.IntVar(&o.Workers, "workers", 0,
 		"calls of the model at once (default: measured at the start, and remembered beside the ledger)")
 	f.Var((*size)(&o.Memory), "memory", "of noise samples at once, beside the model, as 4GB (default at most half of "+

@@ -57,7 +57,7 @@ func TestBettingRule(t *testing.T) {
 	}
 	// Never certified, never hopeless: k and n of the last look, and nothing claimed.
 	p = testPlan(t, rule.Settings{Rule: rule.Betting, Sigma: .25, MaxSamples: 1000, Radii: []float64{.25}})
-	if tr := all(t, p, 85); tr.Class != rule.Abstain || tr.Lower != 0 || tr.Radius != 0 || tr.N != 1000 || tr.K != 850 || tr.Passes != 1100 {
+	if tr := all(t, p, 85); tr.Class != Abstain || tr.Lower != 0 || tr.Radius != 0 || tr.N != 1000 || tr.K != 850 || tr.Passes != 1100 {
 		t.Errorf("%+v", tr.Outcome)
 	}
 	// Every block up to 20, then 5 % more.

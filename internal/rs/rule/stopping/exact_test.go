@@ -87,7 +87,7 @@ func TestFalseClaimsExactly(t *testing.T) {
 			wrong, all := 0.0, 0.0
 			for trial, weight := range ways(t, plan, p) {
 				all += weight
-				if trial.Class != rule.Abstain && sigma*math.Sqrt2*math.Erfinv(2*p-1) < trial.Radius {
+				if trial.Class != Abstain && sigma*math.Sqrt2*math.Erfinv(2*p-1) < trial.Radius {
 					wrong += weight
 				}
 			}
@@ -114,7 +114,7 @@ func TestHopelessImagesEndEarly(t *testing.T) {
 	}
 	late, samples := 0.0, 0.0
 	for trial, weight := range ways(t, plan, .6) { // .84 is needed
-		if trial.Class != rule.Abstain || trial.Lower != 0 || trial.Radius != 0 {
+		if trial.Class != Abstain || trial.Lower != 0 || trial.Radius != 0 {
 			t.Fatalf("certified: %+v", trial.Outcome)
 		}
 		if trial.N == 2000 {

@@ -50,7 +50,7 @@ func TestISSRule(t *testing.T) {
 		if err := tr.Add(ledger.Look{To: 5, Counts: []ledger.Count{{Class: 3, N: votes}}, Misses: 1000 - votes}); err != nil {
 			t.Fatal(err)
 		}
-		if !tr.Done() || tr.Class != rule.Abstain || tr.N != 0 || tr.Passes != 1000 {
+		if !tr.Done() || tr.Class != Abstain || tr.N != 0 || tr.Passes != 1000 {
 			t.Errorf("%d votes: %+v", votes, tr.Outcome)
 		}
 	}

@@ -25,16 +25,16 @@ func common(s *rule.Settings) error {
 	if s.Rule == "" {
 		s.Rule = rule.Staged
 	}
-	s.Alpha = cmp.Or(s.Alpha, rule.DefaultAlpha)
+	s.Alpha = cmp.Or(s.Alpha, DefaultAlpha)
 	if err := CheckAlpha(s.Alpha); err != nil {
 		return err
 	}
-	s.Block = cmp.Or(s.Block, rule.DefaultBlock)
+	s.Block = cmp.Or(s.Block, DefaultBlock)
 	if s.Block < 1 {
 		return OptionErrorf("Block is %d noise samples, want at least 1", s.Block)
 	}
 	if s.MaxSamples == 0 {
-		s.MaxSamples = rule.DefaultMaxSamples
+		s.MaxSamples = DefaultMaxSamples
 		if s.Rule == rule.Anytime {
 			s.MaxSamples = max(1, anytimeMost/s.Block) * s.Block
 		}
@@ -43,7 +43,7 @@ func common(s *rule.Settings) error {
 		return err
 	}
 	if s.Selection == 0 {
-		s.Selection = rule.DefaultSelection
+		s.Selection = DefaultSelection
 		if s.Rule == rule.ISS {
 			s.Selection = defaultISSSelection
 		}

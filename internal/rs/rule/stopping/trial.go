@@ -23,7 +23,7 @@ type Trial struct {
 
 // Trial begins the trial of an image.
 func (p *Plan) Trial(image, label int) *Trial {
-	return &Trial{Image: image, Label: label, Outcome: rule.Outcome{Class: rule.Abstain}, plan: p, look: -1, votes: -1}
+	return &Trial{Image: image, Label: label, Outcome: rule.Outcome{Class: Abstain}, plan: p, look: -1, votes: -1}
 }
 
 // Done reports whether the image is decided.
@@ -140,7 +140,7 @@ func (t *Trial) choose(l ledger.Look) {
 func (t *Trial) Settled() rule.Outcome {
 	o := t.Outcome
 	if o.Lower < 0.5 {
-		o.Class = rule.Abstain
+		o.Class = Abstain
 	}
 	return o
 }

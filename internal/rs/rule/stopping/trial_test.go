@@ -66,7 +66,7 @@ func TestFixedRule(t *testing.T) {
 				t.Errorf("%d of %d: done %v, %+v", c.k, c.n, tr.done, row)
 			}
 			if want == "abstain" {
-				if row.Class != rule.Abstain || row.Radius != 0 {
+				if row.Class != Abstain || row.Radius != 0 {
 					t.Errorf("%d of %d: %+v, want an abstention", c.k, c.n, row)
 				}
 				continue
@@ -124,7 +124,7 @@ func TestStagedRule(t *testing.T) {
 	}
 	// Of 100 samples 10 hit: hopeless at once.
 	give(t, tr, 10)
-	if !tr.done || tr.Class != rule.Abstain || tr.K != 10 || tr.N != 100 {
+	if !tr.done || tr.Class != Abstain || tr.K != 10 || tr.N != 100 {
 		t.Errorf("done %v, %+v", tr.done, tr.Outcome)
 	}
 
