@@ -124,11 +124,12 @@ notebooks: build
 	@printf '%s\n' $(filter-out %/quickstart.ipynb,$(wildcard notebooks/*.ipynb)) | \
 		xargs -t -P 2 -n 4 $(CERTSPEC) notebook run --tier fast --out out/test
 
+# A browser waits as much as it computes.
 test-external:
-	@$(call timed,external drawn-networks)
+	@$(MAKE) --no-print-directory -j 2 timed-external timed-drawn-networks
 
 external:
-	go test -tags "external $(TAGS)" -timeout 20m ./internal/external ./internal/intnet/assembly
+	go test -tags "external $(TAGS)" -timeout 30m ./internal/external ./internal/intnet/assembly
 
 drawn-networks:
 	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
