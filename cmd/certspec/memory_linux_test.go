@@ -32,7 +32,7 @@ func TestSetLargerThanMemory(t *testing.T) {
 	} {
 		line := "ulimit -d " + fmt.Sprint(memory) + `; exec "$0" "$@"`
 		cmd := exec.Command("sh", append([]string{"-c", line, os.Args[0], "as-program"}, args...)...)
-		cmd.Env = append(os.Environ(), cache.Variable+"="+filepath.Join(dir, "cache"))
+		cmd.Env = append(os.Environ(), cache.Variable+"="+filepath.Join(dir, "cache"), "GOGC=100")
 		out, err := cmd.CombinedOutput()
 		if text := string(out); err != nil || !strings.Contains(text, want) {
 			t.Errorf("%s: %v: %.2000s; want %q", args[0], err, text, want)
@@ -54,7 +54,7 @@ func TestTooLargeIsSaid(t *testing.T) {
 		{"corrupt", "apply", "--name", "fog", "--severity", "1", "--in", array("bytes.npy", "|u1", 1_000_000, 32, 32, 3), "--out", filepath.Join(dir, "out.npy")},
 	} {
 		cmd := exec.Command("sh", append([]string{"-c", `ulimit -d 1000000; exec "$0" "$@"`, os.Args[0], "as-program"}, args...)...)
-		cmd.Env = append(os.Environ(), cache.Variable+"="+filepath.Join(dir, "cache"))
+		cmd.Env = append(os.Environ(), cache.Variable+"="+filepath.Join(dir, "cache"), "GOGC=100")
 		out, err := cmd.CombinedOutput()
 		if text := string(out); err == nil || !strings.Contains(text, " fit into ") || strings.Contains(text, "goroutine") {
 			t.Errorf("%q: %v: %.600s", args, err, text)

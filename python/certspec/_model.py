@@ -213,7 +213,7 @@ class Subject:
             return x
         import torch
 
-        first = next(self.model.parameters(), torch.zeros(0))
+        first = next(self.model.parameters(), torch.zeros(0, device=self.device))
         kind = first.dtype if first.dtype.is_floating_point else torch.float32
         return torch.from_numpy(x).to(first.device, kind)
 

@@ -281,12 +281,12 @@ def ece(probabilities: object, labels: object, bins: int = 15) -> float:
 
 def _samples(probabilities: object, labels: object) -> tuple[Array, Array]:
     rows = numeric(host(probabilities), "probabilities").astype(np.float64)
-    if rows.ndim == 1:
-        rows = np.stack([1 - rows, rows], 1)
+    rows = np.stack([1 - rows, rows], 1) if rows.ndim == 1 else rows
     classes = integers(labels, "labels").reshape(-1)
-    if rows.ndim != 2 or len(rows) != len(classes) or not len(rows) or rows.shape[1] < 2:
+    if (rows.ndim != 2 or len(rows) != len(classes) or not len(rows) or rows.shape[1] < 2
+            or classes.min() < 0 or classes.max() >= rows.shape[1]):
         raise ValueError(f"probabilities of shape {rows.shape} and {len(classes)} labels; expected "
-                         "a row for each label, and a column for each class")
+                         "a row for each label, and a column for each class, counted from 0")
     sums = rows.sum(axis=1)
     if not ((rows >= 0).all() and (np.abs(sums - 1) < 1e-3).all()):
         raise ValueError("a row of the probabilities is negative or does not sum to 1; for logits "

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 import certspec
 import numpy as np
 from certspec import _images, _read
+from certspec._model import Subject
 
 try:
     import torch
@@ -381,6 +382,9 @@ class HalfPrecision(Folder):
                 want = network.float()(torch.from_numpy(x)).numpy()
             np.testing.assert_allclose(found, want, atol=1e-5)
         self.assertEqual(len(digests), 3)
+        bare = nn.Flatten()  # has no weight that tells where it is
+        placed = Subject(bare, _images.save(COLOURS, None, self.folder, None, "x"), classes=3, device="meta").placed(COLOURS)
+        self.assertEqual(placed.device.type, "meta")
         halves = torch.from_numpy(COLOURS).permute(0, 3, 1, 2).half() / 255
         self.assertEqual(certify(images=halves).header["data"]["digest"], certify().header["data"]["digest"])
         self.assertEqual(certify(lambda x: torch.from_numpy(brightest(x)).bfloat16()).rows()[2]["predict"], 2)
@@ -651,8 +655,6 @@ class Ahead(Folder):
     """The next block is read, and brought to the device, while the model computes this one."""
 
     def test_next_block_is_there(self):
-        from certspec._model import Subject
-
         there, lacking = [], []
         placed = Subject.placed
 
@@ -694,8 +696,6 @@ class Ahead(Folder):
         self.assertEqual(block("cuda:0", path="begun.ledger"), ["--block=50"])
 
     def test_error_of_what_is_read_ahead(self):
-        from certspec._model import Subject
-
         placed = Subject.placed
 
         def fails(subject, batch):
@@ -934,7 +934,8 @@ class Verbs(Folder):
         self.assertEqual(certspec.ece(rows[:, 1], (labels == 1) * 1), certspec.ece(
             np.stack([1 - rows[:, 1], rows[:, 1]], 1), (labels == 1).astype(int)))
         for bad, kind in (((rows * 2, labels), ValueError), ((rows, labels[:5]), ValueError),
-                          ((rows, labels + 0.5), ValueError), ((rows.astype(str), labels), TypeError)):
+                          ((rows, labels + 0.5), ValueError), ((rows.astype(str), labels), TypeError),
+                          ((rows, labels + 4), ValueError), ((rows, labels - 4), ValueError)):
             with self.assertRaises(kind):
                 certspec.metrics(*bad)
 
@@ -1015,8 +1016,6 @@ class Attacks(Folder):
 
     def test_gradients(self):
         """Against differences of the function itself, in both layouts, half of them by steps of a batch."""
-        from certspec._model import Subject
-
         torch.manual_seed(2)
         chw = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(144, 3)).double()
         hwc = nn.Sequential(nn.Flatten(), nn.Linear(192, 3), nn.Sigmoid()).double()
