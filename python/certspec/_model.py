@@ -73,7 +73,7 @@ class Subject:
                  layout: str = "chw", output: str = "logits", classes: int | None = None,
                  class_names: Sequence[str] | None = None, name: str = "",
                  identity: str | None = None, batch_size: int | None = None,
-                 device: object = None) -> None:
+                 device: Any = None) -> None:
         if identity is not None and (not isinstance(identity, str) or not identity):
             raise ValueError(f"identity is {identity!r}; expected what identifies the model, such "
                              "as state_digest(module), or None")

@@ -207,7 +207,7 @@ class Replays(Folder):
         run = certify(identity="mine", sigma=0.75)
         with self.assertRaisesRegex(certspec.CertspecError, "came out otherwise"):
             certspec.replay(lambda x: brightest(x) + [0, 0, 95], run, COLOURS, LABELS, progress=False)
-        with self.assertRaisesRegex(certspec.CertspecError, "data"):
+        with self.assertRaisesRegex(certspec.CertspecError, "other images or labels"):
             certspec.replay(brightest, run, COLOURS[::-1], LABELS, progress=False)
 
     def test_commands_of_the_report_work(self):
