@@ -86,14 +86,14 @@ var sizes = map[string]string{
 }
 
 // Settings are the data, network and certificates of results, by kind and tier, as the second line of a title says
-// them.
+// them. Data of B differ by claim, so that its titles name them.
 var Settings = map[string]string{
 	"A cpu":              "CIFAR-10, small CNN, 100 images, σ = 0.25, n ≤ 500, α = 0.001",
 	"A evidence":         "CIFAR-10, ResNet-20, 500 images, σ = 0.25, n ≤ 2,000, α = 0.001",
 	"A scratch":          "CIFAR-10, ResNet-20, 300 images, σ = 0.25, n ≤ 1,000, α = 0.001",
 	"best evidence":      "CIFAR-10, ResNet-20, 500 images, σ = 0.25, n ≤ 2,000, α = 0.001",
 	"from evidence-long": "CIFAR-10, ResNet-20, 500 images, σ = 0.25, n ≤ 2,000, α = 0.001",
-	"B cpu":              "FashionMNIST, L at an eighth of its width, 2,000 images",
+	"B cpu":              "L at an eighth of its width, 2,000 images",
 	"C cpu":              "CIFAR-10 (JPEG copy), severities 1, 3 and 5, 177 networks, 2,000 images",
 	"D evidence":         "FashionMNIST, small CNN, 500 images, σ = 0.25, n = 10,000, α = 0.001",
 }

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,8 +9,38 @@ import (
 	"github.com/certspec/certspec/internal/printable"
 )
 
-// What titles say of a tier is what the folders of that tier say.
+// dataOf are the data of a folder's models, as titles name them.
+func dataOf(m *store.Manifest) string {
+	var names []string
+	for _, model := range m.Models {
+		if at, _, found := strings.Cut(model.Check, "/"); found {
+			names = append(names, map[string]string{"cifar10-jpeg": "CIFAR-10", "fashionmnist": "FashionMNIST"}[at])
+		}
+	}
+	if names = slices.Compact(names); len(names) != 1 {
+		return ""
+	}
+	return names[0]
+}
+
+// What titles say of a tier is what the folders of that tier say: data where all models have the same, network, n and α.
 func TestSettingsAreThoseOfTheFolders(t *testing.T) {
+	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A cpu": "A",
+		"B cpu": "B", "C cpu": "C", "D evidence": "D-evidence"} {
+		m, err := store.ReadManifest("../results/experiments/" + folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, named := dataOf(m), ""
+		for _, name := range []string{"CIFAR-10", "FashionMNIST", "MNIST"} {
+			if strings.HasPrefix(Settings[of], name) {
+				named = name
+			}
+		}
+		if named != data {
+			t.Errorf("%s: titles name the data %q, all models are of %q", of, named, data)
+		}
+	}
 	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A cpu": "A",
 		"best evidence": "A-evidence", "from evidence-long": "long-evidence", "D evidence": "D-evidence"} {
 		m, err := store.ReadManifest("../results/experiments/" + folder)
