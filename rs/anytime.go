@@ -17,7 +17,7 @@ import (
 )
 
 // anytimeRun is a run under the rule Anytime: images in the order of the data until each has its
-// selection and one block behind it, then rounds (rule.Spread). Its state is the counts of each
+// selection and one block behind it, then rounds (stopping.Spread). Its state is the counts of each
 // image, and what comes next follows from them alone; so its ledger has two looks for an image, the
 // selection and all behind it, is written whole after some rounds, and from the first round on is
 // always closed: whenever a run ends, even by a power cut, what the file claims holds.

@@ -69,7 +69,7 @@ func countsText(l ledger.Look) string {
 // there is, from which Certify goes on. Provisional lines of the inputs do not count.
 //
 // The ledgers are read side by side, however many there are. Memory is needed for one row per image, and at most 32 KB
-// and some counts per ledger. See ledger.Create for the output. Times beside the ledgers are joined, too.
+// and some counts per ledger. The output gets its name when it is whole. Times beside the ledgers are joined, too.
 func Merge(ctx context.Context, out string, files []string, partial bool) (Merged, error) {
 	m := merger{ctx: ctx, partial: partial, images: map[int]int{}}
 	defer m.close()

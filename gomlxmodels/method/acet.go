@@ -12,7 +12,7 @@ import (
 
 // ACET is outlier exposure on out-images that were disturbed within ε to be far from uniform (Hein, Andriushchenko and
 // Bitterwolf 2019; Bitterwolf et al. 2020, equation 11). Steps of 2ε/(steps + 1) go along the sign of the gradient of
-// loss.Uniform, from the image. The point of the highest loss counts, the last one included.
+// OE's loss, from the image. The point of the highest loss counts, the last one included.
 type acet struct {
 	outlierOptions
 	ballOptions

@@ -68,8 +68,8 @@ type Options struct {
 // and 13). One certification serves all radii, certificates and ways to spend α. Where the radii get less of α than the
 // run gave them, they are derived again from the counts, see rs.OpenAt.
 //
-// The scores of an image are those up to its last look. Their bound gets the share of α that rule.Plan.ScoreAlpha
-// gives, so it holds although the rule chose that look. Scores are known by their cells only. So a bound of the CDF
+// The scores of an image are those up to its last look. Their bound gets the share of α that the rule leaves for
+// scores, so it holds although the rule chose that look. Scores are known by their cells only. So a bound of the CDF
 // certificate is at most the width of a cell looser than with every score as a threshold. In practice it is about half
 // of it: with 1,000 cells 0.0005, for 32 images of a linear model with n = 10,000 at three radii each. A score that is
 // not known counts as 0 below and as 1 above.
