@@ -17,11 +17,11 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     137_529,
+	"Go lines without tests":     137_830,
 	"Go lines above 120 columns": 0,
-	"public names":               843,
+	"public names":               854,
 	"words of README.md":         450,
-	"words of ARCHITECTURE.md":   991,
+	"words of ARCHITECTURE.md":   1_010,
 	"words of CHANGELOG.md":      594,
 	"words of environment.md":    900,
 	"words of docs/results.md":   1_683,

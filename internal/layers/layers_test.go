@@ -92,6 +92,7 @@ var layers = [][]string{
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"ood", "rs", "spectral"},
+	{"study"},
 	{"evaluate", "gomlxmodels", "lines/certified", "engine/onnx", "ood/heatmap", "engine/pipe", "preflight", "rs/heatmap", "ood/smoothed"},
 	{"engine"},
 	{"experiment/recipe"},

@@ -257,8 +257,15 @@ func (l *Library) Table(name string) (Table, error) {
 	t, err := find(l, Tables, l.tables, name)
 	if err == nil {
 		if t.Rows, err = l.matching(t.Rows); err != nil {
-			err = fmt.Errorf("table %s: %w", name, err)
+			return t, fmt.Errorf("table %s: %w", name, err)
 		}
+	}
+	if err == nil && t.Printed != nil {
+		numbers, err := l.Numbers(t)
+		if err != nil {
+			return t, err
+		}
+		t.Published = figures(numbers)
 	}
 	return t, err
 }

@@ -1,10 +1,71 @@
 package recipe
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/study"
 )
+
+// The numbers of the papers are those that were taken down before they had settings: 3,305 lines of table, row, figure
+// and value, sorted, with this digest.
+func TestPrintedNumbers(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, name := range l.Names(Tables) {
+		made, err := l.Table(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Printed == nil || len(made.Printed.From) > 0 {
+			continue
+		}
+		for row, figures := range made.Published {
+			for figure, v := range figures {
+				all = append(all, fmt.Sprintf("%s\t%s\t%s\t%v\n", StoredName(name), row, figure, v))
+			}
+		}
+		numbers, err := l.Numbers(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c, n := range numbers {
+			s := n.Settings
+			if s.Data == "" || s.Network == "" || s.Decimals == 0 || n.Source == "" ||
+				c.What == "acr" && (s.N == 0 || s.Sigma == 0 || s.Alpha == 0 || s.Images == 0 || s.Severities == nil) {
+				t.Errorf("%s: %v has no settings: %+v", name, c, s)
+			}
+		}
+	}
+	slices.Sort(all)
+	const digest = "a97939a67772b999bbbb4c0dcb8a8fd62c6e838efe5134e3d99798623eade36d"
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(all, "")))); len(all) != 3305 || got != digest {
+		t.Errorf("%d numbers with the digest %s", len(all), got)
+	}
+}
+
+// Two tables that are named together may not print two values for one cell.
+func TestPrintedFrom(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := l.Numbers(Table{Name: "x", Printed: &study.Printed{From: []string{"sun2021/table2", "sun2021/table3"}}})
+	if got := both[study.Cell{Row: "FourierMix+HCR", Set: "C-bar", What: "acr"}].Value; err != nil || got != 0.419 || len(both) != 310 {
+		t.Errorf("%v of %d, %v", got, len(both), err) // 200 and 120, ten clean ones in both
+	}
+	_, err = l.Numbers(Table{Name: "x", Printed: &study.Printed{From: []string{"D/table2", "D/table7"}}})
+	if err == nil || !strings.Contains(err.Error(), "is printed as") {
+		t.Errorf("CIFAR-10 and FashionMNIST together: %v", err)
+	}
+}
 
 // What is printed of Sun et al. 2021 was taken down right: the mean of a row's corruptions is its mACR. In one row the paper
 // itself has another mean.

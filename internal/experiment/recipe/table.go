@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/study"
 )
 
 // Table says which models stand side by side, and what is measured of them.
@@ -19,8 +20,11 @@ type Table struct {
 	Source  string   `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
 	Rows    []Row    `yaml:"rows" json:"rows"`
 	Measure Measures `yaml:"measure" json:"measure"`
-	// Published values, by title (of calibration errors by group, of foreign images by recipe) and
-	// figure, as in Gaussian: {clean: 0.461}.
+	// Printed are the numbers of the paper's table, by the titles of rows (of calibration errors by
+	// group, of foreign images by recipe).
+	Printed *study.Printed `yaml:"printed,omitempty" json:"-"`
+	// Published are figures by row and the name that certspec experiment table has for them: those of
+	// Printed, or of a file of one's own.
 	Published Published `yaml:"published,omitempty" json:"-"`
 
 	// title of the row that intervals of differences refer to; default the first
@@ -85,54 +89,6 @@ func (r Row) check() error {
 	}
 	return nil
 }
-
-// Published are figures in print, by row and figure. A row goes by its title or its group, or by
-// its recipe where titles repeat.
-type Published map[string]map[string]float64
-
-// UnmarshalYAML takes, beside figures, what is told of a set of foreign images as a list: its mean
-// confidence and bound, or its AUC, AAUC and GAUC, ~ where one is not known.
-func (p *Published) UnmarshalYAML(n *yaml.Node) error {
-	var rows map[string]map[string]yaml.Node
-	if err := n.Decode(&rows); err != nil {
-		return err
-	}
-	*p = Published{}
-	for row, figures := range rows {
-		(*p)[row] = map[string]float64{}
-		for name, node := range figures {
-			if node.Kind == yaml.ScalarNode {
-				var v float64
-				if err := node.Decode(&v); err != nil {
-					return err
-				}
-				(*p)[row][name] = v
-				continue
-			}
-			var list []*float64
-			if err := node.Decode(&list); err != nil {
-				return err
-			}
-			names, ok := map[int][]string{2: {"confidence", "bound"}, 3: {"AUC", "AAUC", "GAUC"}}[len(list)]
-			if !ok {
-				return fmt.Errorf("line %d: %d figures of %s; expected confidence and bound, or AUC, AAUC and GAUC",
-					node.Line, len(list), name)
-			}
-			for i, v := range list {
-				if v != nil {
-					(*p)[row][ForeignFigure(name, names[i])] = *v
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// InPercent ends the names of figures in percent.
-const InPercent = ", %"
-
-// ForeignFigure is what a figure on a set of foreign images is called.
-func ForeignFigure(set, what string) string { return set + " " + what + InPercent }
 
 // Line is a row of a table, or a point of its grid, with one model for each seed.
 type Line struct {
