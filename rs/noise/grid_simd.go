@@ -89,13 +89,16 @@ func (v *inverse) look(to []int16, prefixes []byte) {
 	c0, c1 := load(&v.c)
 	all := archsimd.BroadcastUint16x32
 	half, one, limit, none := all(1<<15), all(1), all(v.limit), archsimd.BroadcastInt16x32(undecided)
+	// Go moves the constant of ShiftAllRight by a legacy SSE instruction in the loop, which Intel's
+	// processors wait for; a vector of constants stands outside.
+	toSegment, toValue := all(segmentBits), all(fractionBits)
 	for ; len(to) >= lanes; to, prefixes = to[lanes:], prefixes[2*lanes:] {
 		turned := archsimd.LoadUint8x64((*[2 * lanes]byte)(prefixes)).AsUint16x32().Xor(half).AsInt16x32()
 		sign := turned.ShiftAllRight(15)
 		q := turned.Xor(sign).AsUint16x32()
-		f, segment := q.ShiftAllLeft(prefixBits-segmentBits), q.ShiftAllRight(segmentBits)
+		f, segment := q.ShiftAllLeft(prefixBits-segmentBits), q.ShiftRight(toSegment)
 		x := b0.ConcatPermute(b1, segment).Add(c0.ConcatPermute(c1, segment).MulHigh(f)).MulHigh(f)
-		k := x.Add(a0.ConcatPermute(a1, segment)).ShiftAllRight(fractionBits)
+		k := x.Add(a0.ConcatPermute(a1, segment)).ShiftRight(toValue)
 		t0, t1 := load(&v.thresholds[0])
 		t := t0.ConcatPermute(t1, k)
 		for j := 1; j < v.used; j++ {
