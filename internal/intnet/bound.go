@@ -1,6 +1,10 @@
 package intnet
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
 
 // Bounds are interval bounds of a network. They are an integer network, too: a channel becomes two, the least and the
 // greatest value, and weights go to one or the other by their sign. All rules of requantisation are monotone, so a
@@ -9,10 +13,37 @@ type Bounds struct {
 	*Program
 	bias    []int32
 	classes int
+	parts   int // rows that a difference of logits is the sum of
 }
 
 // Bounds makes them, for a kernel (see Program). Errors: a network that is too large once it is doubled.
+//
+// Two rows make a difference of logits, as 17 bits do not fit a weight; at the ends of the types, where a half rounded
+// up is one too many, three do.
 func (n *Network) Bounds(kernel string) (*Bounds, error) {
+	last := &n.Layers[len(n.Layers)-1]
+	parts, widest := 2, int(slices.Max(last.Weight))-int(slices.Min(last.Weight))
+	if widest > 2*math.MaxInt16 {
+		parts = 3
+	}
+	twice, err := n.double(parts)
+	if err != nil && parts == 2 {
+		if thirds, e := n.double(3); e == nil {
+			twice, parts, err = thirds, 3, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bounds of an %w", err)
+	}
+	p, err := twice.Program(kernel)
+	return &Bounds{p, last.Bias, last.Out, parts}, err
+}
+
+// double makes the network of bounds, if it is affordable.
+func (n *Network) double(parts int) (*Network, error) {
+	if err := n.doubled(parts); err != nil {
+		return nil, fmt.Errorf("integer network: %w", err)
+	}
 	twice := &Network{Height: n.Height, Width: n.Width, Channels: 2 * n.Channels, Low: n.Low, High: n.High,
 		Unit: n.Unit}
 	for _, v := range n.Border {
@@ -21,21 +52,34 @@ func (n *Network) Bounds(kernel string) (*Bounds, error) {
 	for i := range n.Layers {
 		l := n.Layers[i]
 		if l.Op == Conv || l.Op == Dense {
-			l.double(len(l.Weight) / l.Out)
+			l.double(len(l.Weight)/l.Out, parts)
 		}
 		twice.Layers = append(twice.Layers, l)
 	}
-	if err := Check(twice); err != nil {
-		return nil, fmt.Errorf("bounds of an %w", err)
-	}
+	return twice, Check(twice)
+}
+
+// doubled refuses a network whose bounds are too large, before they are made.
+func (n *Network) doubled(parts int) error {
 	last := &n.Layers[len(n.Layers)-1]
-	p, err := twice.Program(kernel)
-	return &Bounds{p, last.Bias, last.Out}, err
+	if parts*last.Out*last.Out > mostChannels {
+		return fmt.Errorf("%d classes have %d pairs; expected at most %d", last.Out, last.Out*last.Out,
+			mostChannels/parts)
+	}
+	weights := 2 * parts * last.Out * len(last.Weight)
+	for i := range n.Layers[:len(n.Layers)-1] {
+		weights += 4 * len(n.Layers[i].Weight)
+	}
+	if 2*weights > mostMemory {
+		return fmt.Errorf("its %d weights take %s of memory; expected at most %s", weights, mebibytes(2*weights),
+			mebibytes(mostMemory))
+	}
+	return nil
 }
 
 // double takes pairs of the least and the greatest input, of so many an output, and gives such pairs. The last layer
-// gives upper bounds of the differences of logits, in two halves that fit their types.
-func (l *Layer) double(each int) {
+// gives upper bounds of the differences of logits, each the sum of some parts.
+func (l *Layer) double(each, parts int) {
 	from := *l
 	l.Out, l.Bias, l.Scale, l.Weight = 2*l.Out, nil, nil, nil
 	row := func(least bool, weight func(i int) int) {
@@ -57,13 +101,16 @@ func (l *Layer) double(each int) {
 		}
 		return
 	}
-	l.Out = 2 * from.Out * from.Out
+	l.Out = parts * from.Out * from.Out
 	l.Bias = make([]int32, l.Out)
 	for k := range from.Out {
 		for m := range from.Out {
 			difference := func(i int) int { return int(from.Weight[k*each+i]) - int(from.Weight[m*each+i]) }
-			row(false, func(i int) int { return difference(i) >> 1 })
-			row(false, func(i int) int { return difference(i) - difference(i)>>1 })
+			for p := range parts { // ⌊(d + p)/parts⌋ over all p add up to d
+				row(false, func(i int) int {
+					return (difference(i)+p+parts<<16)/parts - 1<<16 // the quotient of a number above 0 rounds down
+				})
+			}
 		}
 	}
 }
@@ -75,13 +122,16 @@ func (b *Bounds) Differences(low, high []int16) ([]int64, error) {
 	for i := range low {
 		image = append(image, low[i], high[i])
 	}
-	halves, out := make([]int32, b.Classes()), make([]int64, b.classes*b.classes)
-	if err := b.Run(image, halves); err != nil {
+	sums, out := make([]int32, b.Classes()), make([]int64, b.classes*b.classes)
+	if err := b.Run(image, sums); err != nil {
 		return nil, err
 	}
 	for i := range out {
 		k, l := i/b.classes, i%b.classes
-		out[i] = int64(halves[2*i]) + int64(halves[2*i+1]) + int64(b.bias[k]) - int64(b.bias[l])
+		out[i] = int64(b.bias[k]) - int64(b.bias[l])
+		for _, part := range sums[b.parts*i : b.parts*(i+1)] {
+			out[i] += int64(part)
+		}
 	}
 	return out, nil
 }

@@ -12,8 +12,8 @@ const (
 	mostSide     = 1 << 14 // height, width, kernel, stride
 	mostChannels = 1 << 16
 	mostValue    = 1 << 26 // numbers of one value
-	mostValues   = 1 << 28 // of all values together
-	mostWork     = 1 << 40 // multiply-adds or comparisons of one image
+	mostValues   = 1 << 27 // of all values together
+	mostUnit     = 64      // exponent of the unit of logits: every logit is then finite in float32
 )
 
 // Check looks at everything that kernels rely on, and makes the network ready for use: shapes, ranges of all
@@ -36,26 +36,28 @@ func (n *Network) check() error {
 		return fmt.Errorf("%d values beyond the edges for %d channels", len(n.Border), n.Channels)
 	case slices.Min(n.Border) < n.Low || slices.Max(n.Border) > n.High:
 		return fmt.Errorf("values %v beyond the edges; expected %d to %d", n.Border, n.Low, n.High)
-	case n.Unit[0] < 1 || n.Unit[1] < -1000 || n.Unit[1] > 900:
-		return fmt.Errorf("the unit of logits is %d·2^%d; expected a positive number from 2^−1000 to 2^900", n.Unit[0],
-			n.Unit[1])
+	case n.Unit[0] < 1 || n.Unit[1] < -1000 || n.Unit[1] > mostUnit:
+		return fmt.Errorf("the unit of logits is %d·2^%d; expected a positive number of 2^−1000 to 2^%d", n.Unit[0],
+			n.Unit[1], mostUnit)
 	case len(n.Layers) < 1 || len(n.Layers) > mostLayers:
 		return fmt.Errorf("%d layers; expected 1 to %d", len(n.Layers), mostLayers)
 	}
 	n.values = []value{{n.Height, n.Width, n.Channels, Grid, max(int64(n.High), -int64(n.Low))}}
-	numbers, work := 0, 0
+	numbers := 0
 	for i := range n.Layers {
 		l := &n.Layers[i]
-		v, cost, err := n.layer(l, i == len(n.Layers)-1)
+		v, err := n.layer(l, i == len(n.Layers)-1)
 		if err != nil {
 			return fmt.Errorf("layer %d (%v): %w", i+1, l.Op, err)
 		}
-		numbers, work = numbers+v.size(), work+cost
-		if numbers > mostValues || work > mostWork {
-			return fmt.Errorf("layer %d (%v): the network is too large: at most %d numbers and %d products are computed",
-				i+1, l.Op, mostValues, mostWork)
+		if numbers += v.size(); numbers > mostValues {
+			return fmt.Errorf("layer %d (%v): the network is too large: an image has %d numbers to here; at most %d",
+				i+1, l.Op, numbers, mostValues)
 		}
 		n.values = append(n.values, v)
+	}
+	if err := n.affordable(); err != nil {
+		return err
 	}
 	n.seal()
 	return nil
@@ -73,15 +75,15 @@ func (n *Network) source(number int, kinds ...Kind) (value, error) {
 	return v, nil
 }
 
-// layer checks one layer and finds what it gives, and its cost.
-func (n *Network) layer(l *Layer, last bool) (v value, cost int, err error) {
+// layer checks one layer and finds what it gives.
+func (n *Network) layer(l *Layer, last bool) (v value, err error) {
 	if last != (l.Op == Dense) {
-		return v, 0, fmt.Errorf("expected one dense layer, at the end")
+		return v, fmt.Errorf("expected one dense layer, at the end")
 	}
 	switch reads := len(l.From); {
 	case l.Op == Concat && (reads < 2 || reads > mostLayers), l.Op == Add && reads != 2,
 		l.Op != Concat && l.Op != Add && reads != 1:
-		return v, 0, fmt.Errorf("reads %d values", reads)
+		return v, fmt.Errorf("reads %d values", reads)
 	}
 	switch l.Op {
 	case Conv:
@@ -89,58 +91,58 @@ func (n *Network) layer(l *Layer, last bool) (v value, cost int, err error) {
 	case Add:
 		a, err := n.source(l.From[0], Byte)
 		if err != nil {
-			return v, 0, err
+			return v, err
 		}
 		if b, err := n.source(l.From[1], Byte); err != nil || a != b {
-			return v, 0, fmt.Errorf("adds %v and %v (%v); expected bytes of one shape", a, b, err)
+			return v, fmt.Errorf("adds %v and %v (%v); expected bytes of one shape", a, b, err)
 		}
-		return a, a.size(), l.checkSum(2)
+		return a, l.checkSum(2)
 	case MaxPool:
 		in, err := n.source(l.From[0], Byte)
 		if err != nil {
-			return v, 0, err
+			return v, err
 		}
 		v, err = l.window(in)
 		v.channels = in.channels
-		return v, v.size() * l.Kernel[0] * l.Kernel[1], l.room(v, err)
+		return v, l.room(v, err)
 	case SumPool:
 		in, err := n.source(l.From[0], Byte)
 		if err != nil {
-			return v, 0, err
+			return v, err
 		}
 		v = value{1, 1, in.channels, Sums, 255 * int64(in.height*in.width)}
 		if v.top > math.MaxInt32 {
-			return v, 0, fmt.Errorf("the sum of %d × %d bytes can overflow", in.height, in.width)
+			return v, fmt.Errorf("the sum of %d × %d bytes can overflow", in.height, in.width)
 		}
-		return v, in.size(), nil
+		return v, nil
 	case Concat:
 		for i, from := range l.From {
 			in, err := n.source(from, Byte)
 			if err != nil {
-				return v, 0, err
+				return v, err
 			}
 			if i > 0 && (in.height != v.height || in.width != v.width) {
-				return v, 0, fmt.Errorf("joins %d × %d and %d × %d", v.height, v.width, in.height, in.width)
+				return v, fmt.Errorf("joins %d × %d and %d × %d", v.height, v.width, in.height, in.width)
 			}
 			in.channels += v.channels
 			v = in
 			if err := l.room(v, nil); err != nil {
-				return v, 0, err
+				return v, err
 			}
 		}
-		return v, v.size(), nil
+		return v, nil
 	case Dense:
 		in, err := n.source(l.From[0], Byte, Sums)
 		if err != nil {
-			return v, 0, err
+			return v, err
 		}
 		if l.Out < 1 || l.Out > mostChannels || len(l.Bias) != l.Out || len(l.Weight) != l.Out*in.size() {
-			return v, 0, fmt.Errorf("%d weights and %d biases for %d classes of %v", len(l.Weight), len(l.Bias), l.Out,
+			return v, fmt.Errorf("%d weights and %d biases for %d classes of %v", len(l.Weight), len(l.Bias), l.Out,
 				in)
 		}
-		return value{1, 1, l.Out, Sums, math.MaxInt32}, len(l.Weight), l.checkSums(in.top)
+		return value{1, 1, l.Out, Sums, math.MaxInt32}, l.checkSums(in.top)
 	}
-	return v, 0, fmt.Errorf("unknown; this program knows %v to %v", Conv, Dense)
+	return v, fmt.Errorf("unknown; this program knows %v to %v", Conv, Dense)
 }
 
 // window checks kernel, stride and padding, and finds height and width of the result.
@@ -169,61 +171,60 @@ func (l *Layer) room(v value, err error) error {
 	return err
 }
 
-func (n *Network) checkConv(l *Layer) (v value, cost int, err error) {
+func (n *Network) checkConv(l *Layer) (v value, err error) {
 	in, err := n.source(l.From[0], Grid, Byte)
 	if err != nil {
-		return v, 0, err
+		return v, err
 	}
 	if v, err = l.window(in); err != nil {
-		return v, 0, err
+		return v, err
 	}
 	v.channels = l.Out
 	if err = l.room(v, nil); err != nil {
-		return v, 0, err
+		return v, err
 	}
 	if l.Groups < 1 || in.channels%l.Groups != 0 || l.Out%l.Groups != 0 {
-		return v, 0, fmt.Errorf("%d groups of %d channels in and %d out", l.Groups, in.channels, l.Out)
+		return v, fmt.Errorf("%d groups of %d channels in and %d out", l.Groups, in.channels, l.Out)
 	}
 	patch := l.Kernel[0] * l.Kernel[1] * (in.channels / l.Groups)
 	if len(l.Bias) != l.Out || len(l.Scale) != l.Out || len(l.Weight)%l.Out != 0 || len(l.Weight)/l.Out != patch {
-		return v, 0, fmt.Errorf("%d weights, %d biases and %d multipliers for %d channels of %d products",
+		return v, fmt.Errorf("%d weights, %d biases and %d multipliers for %d channels of %d products",
 			len(l.Weight),
 			len(l.Bias), len(l.Scale), l.Out, patch)
 	}
 	if i := slices.IndexFunc(l.Weight, func(w int16) bool { return w < -127 || w > 127 }); i >= 0 && in.kind == Byte {
-		return v, 0, fmt.Errorf("weight %d is %d; expected −127 to 127 on bytes", i, l.Weight[i])
+		return v, fmt.Errorf("weight %d is %d; expected −127 to 127 on bytes", i, l.Weight[i])
 	}
 	if l.Shift < 0 || l.Shift > 24 {
-		return v, 0, fmt.Errorf("a shift of %d; expected 0 to 24", l.Shift)
+		return v, fmt.Errorf("a shift of %d; expected 0 to 24", l.Shift)
 	}
 	if i := slices.IndexFunc(l.Scale, func(m int16) bool { return m < 1 }); i >= 0 {
-		return v, 0, fmt.Errorf("multiplier %d is %d; expected 1 to 32767", i, l.Scale[i])
+		return v, fmt.Errorf("multiplier %d is %d; expected 1 to 32767", i, l.Scale[i])
 	}
 	if err := l.checkSums(in.top); err != nil {
-		return v, 0, err
+		return v, err
 	}
-	cost = v.height * v.width * len(l.Weight)
 	if l.Wide {
 		v.kind, v.top = Wide, 1<<15
 	}
 	if l.Addend == 0 {
 		if l.Bits != 0 || len(l.Factor) != 0 {
-			return v, 0, fmt.Errorf("adds nothing, in %d bits by %d factors", l.Bits, len(l.Factor))
+			return v, fmt.Errorf("adds nothing, in %d bits by %d factors", l.Bits, len(l.Factor))
 		}
-		return v, cost, nil
+		return v, nil
 	}
 	other, err := n.source(l.Addend, Byte, Wide)
 	if err != nil {
-		return v, 0, err
+		return v, err
 	}
 	if l.Wide || other.height != v.height || other.width != v.width || other.channels != v.channels {
-		return v, 0, fmt.Errorf("adds %v to %v; expected bytes of the same shape as the result", other, v)
+		return v, fmt.Errorf("adds %v to %v; expected bytes of the same shape as the result", other, v)
 	}
 	factors := 0
 	if other.kind == Byte {
 		factors = 1
 	}
-	return v, cost, l.checkSum(factors)
+	return v, l.checkSum(factors)
 }
 
 // checkSum checks how a sum of two values becomes bytes.

@@ -6,22 +6,44 @@ import (
 )
 
 // draw makes a random network that Check takes: every operation, torn shapes, odd channels, groups, strides. With
-// extreme, parameters lie at the ends of their ranges more often than not.
+// extreme, parameters lie at both ends of their types more often than not: weights of 16 bits at −32,768 and 32,767,
+// biases and sums at ±(2³¹ − 1), multipliers and factors at 1 and 32,767, shifts at 0 and 24, bits at 1 and 14.
 func draw(random *rand.Rand, extreme bool) *Network {
 	between := func(low, high int) int { return low + random.IntN(high-low+1) }
 	n := &Network{Height: between(1, 13), Width: between(1, 20), Channels: between(1, 4), Low: -255, High: 510,
 		Unit: [2]int32{int32(between(1, 1<<20)), int32(-between(1, 30))}}
-	if extreme {
+	if extreme && random.IntN(2) == 0 {
 		n.Low, n.High = math.MinInt16, math.MaxInt16
 	}
 	for range n.Channels {
 		n.Border = append(n.Border, int16(between(int(n.Low), int(n.High))))
 	}
 	weight := func(most int) int16 {
-		if extreme && random.IntN(2) == 0 {
-			return int16(most * (2*random.IntN(2) - 1))
+		least := -most
+		if most == math.MaxInt16 {
+			least = math.MinInt16
 		}
-		return int16(between(-most, most))
+		if extreme && random.IntN(2) == 0 {
+			return []int16{int16(least), int16(most)}[random.IntN(2)]
+		}
+		return int16(between(least, most))
+	}
+	either := func(low, high int) int {
+		if extreme && random.IntN(2) == 0 {
+			return []int{low, high}[random.IntN(2)]
+		}
+		return between(low, high)
+	}
+	// bias is one of the largest that Check takes, or some
+	bias := func(l *Layer, top int64, some int32) int32 {
+		if !extreme || random.IntN(2) == 0 {
+			return some
+		}
+		sum, each := int64(0), len(l.Weight)/l.Out
+		for _, w := range l.Weight[len(l.Bias)*each : (len(l.Bias)+1)*each] {
+			sum += max(int64(w), -int64(w))
+		}
+		return int32(math.MaxInt32-top*sum) * int32(2*random.IntN(2)-1)
 	}
 	factor := func() int16 {
 		if extreme && random.IntN(3) == 0 {
@@ -58,16 +80,19 @@ func draw(random *rand.Rand, extreme bool) *Network {
 			in := values[l.From[0]]
 			most := int(min(32767, (math.MaxInt32-1<<20)/in.top/int64(in.size())))
 			most = min(most, []int{127, 32639, 32767}[random.IntN(3)]) // one byte, two, and what two do not hold
-			for range l.Out {
-				l.Bias = append(l.Bias, int32(between(-1<<20, 1<<20)))
+			if most == 32767 && int64(in.size())*in.top > (math.MaxInt32-1<<20)>>15 {
+				most--
 			}
 			for range l.Out * in.size() {
 				l.Weight = append(l.Weight, weight(most))
 			}
+			for range l.Out {
+				l.Bias = append(l.Bias, bias(&l, in.top, int32(between(-1<<20, 1<<20))))
+			}
 		case len(bytes) > 0 && kind == 0:
 			from := pick(bytes)
 			same := of(func(v value) bool { return v == values[from] })
-			l = Layer{Op: Add, From: []int{from, pick(same)}, Factor: []int16{factor(), factor()}, Bits: between(1, 14)}
+			l = Layer{Op: Add, From: []int{from, pick(same)}, Factor: []int16{factor(), factor()}, Bits: either(1, 14)}
 		case len(bytes) > 0 && kind == 1:
 			from := pick(bytes)
 			l = Layer{Op: Concat, From: []int{from}}
@@ -108,7 +133,7 @@ func draw(random *rand.Rand, extreme bool) *Network {
 					l.Addend = 0
 				} else {
 					l.Out, l.Groups = a.channels, 1
-					l.Bits = between(1, 14)
+					l.Bits = either(1, 14)
 					if a.kind == Byte {
 						l.Factor = []int16{factor()}
 					}
@@ -118,15 +143,22 @@ func draw(random *rand.Rand, extreme bool) *Network {
 			patch := l.Kernel[0] * l.Kernel[1] * in.channels / l.Groups
 			most := 127
 			if in.kind == Grid {
-				most = int(min(2047, (math.MaxInt32-1<<24)/in.top/int64(patch)))
+				widest := int64(2047)
+				if extreme && int64(patch)*in.top <= (math.MaxInt32-1<<24)>>15 {
+					widest = 32767
+				}
+				most = int(min(widest, (math.MaxInt32-1<<24)/in.top/int64(patch)))
 			}
 			for range l.Out * patch {
 				l.Weight = append(l.Weight, weight(most))
 			}
 			spread := math.Sqrt(float64(patch)) * float64(most) * float64(min(in.top, 600))
 			l.Shift = min(24, max(0, between(-3, 1)+int(math.Log2(spread/20000))))
+			if extreme && random.IntN(4) == 0 {
+				l.Shift = either(0, 24)
+			}
 			for range l.Out {
-				l.Bias = append(l.Bias, int32((2*random.Float64()-1)*min(spread, 1<<24)))
+				l.Bias = append(l.Bias, bias(&l, in.top, int32((2*random.Float64()-1)*min(spread, 1<<24))))
 				l.Scale = append(l.Scale, factor())
 			}
 		}
@@ -136,7 +168,7 @@ func draw(random *rand.Rand, extreme bool) *Network {
 		}
 		trial := &Network{Height: n.Height, Width: n.Width, Channels: n.Channels, Low: n.Low, High: n.High,
 			values: values}
-		v, _, err := trial.layer(&n.Layers[len(n.Layers)-1], false)
+		v, err := trial.layer(&n.Layers[len(n.Layers)-1], false)
 		if err != nil || v.size() > 40000 {
 			n.Layers = n.Layers[:len(n.Layers)-1]
 			continue

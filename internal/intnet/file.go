@@ -14,7 +14,7 @@ import (
 const magic = "intnet\x00\x01"
 
 // mostBytes is the largest file that is read.
-const mostBytes = 1 << 31
+const mostBytes = 1 << 29
 
 // IsName tells from its ending whether a file is an integer network.
 func IsName(path string) bool {

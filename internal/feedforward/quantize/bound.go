@@ -1,6 +1,7 @@
 package quantize
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,10 +57,20 @@ func (b *Bounded) Confidence(_ context.Context, x []float64, set feedforward.Set
 	}
 	middle, low, high := make([]int16, len(x)), make([]int16, len(x)), make([]int16, len(x))
 	const outwards = 1e-4 // in 1/255, so that a radius may be given in decimals
+	whole := func(to []int16, at int, value float64) error {
+		if !(value >= float64(b.Low) && value <= float64(b.High)) {
+			return fmt.Errorf("integer network: value %d of the input is %v/255; the network is made for %d to %d", at,
+				value, b.Low, b.High)
+		}
+		to[at] = int16(value)
+		return nil
+	}
 	for i, v := range x {
-		middle[i] = int16(math.RoundToEven(v * pixel.Steps))
-		low[i] = int16(math.Ceil(box.Lower[i]*pixel.Steps - outwards))
-		high[i] = int16(math.Floor(box.Upper[i]*pixel.Steps + outwards))
+		if err := cmp.Or(whole(middle, i, math.RoundToEven(v*pixel.Steps)),
+			whole(low, i, math.Ceil(box.Lower[i]*pixel.Steps-outwards)),
+			whole(high, i, math.Floor(box.Upper[i]*pixel.Steps+outwards))); err != nil {
+			return c, err
+		}
 	}
 	logits := func(low, high []int16) ([]float64, error) {
 		u, err := b.bounds.Differences(low, high)

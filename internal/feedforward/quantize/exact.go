@@ -359,11 +359,10 @@ func (s *step) last(l *intnet.Layer, unit, top float64) (out [2]int32, err error
 		l.Bias = append(l.Bias, int32(math.Floor(b/(step*unit)+.5)))
 	}
 	fraction, exponent := math.Frexp(step * unit)
-	out = [2]int32{int32(math.Ldexp(fraction, 30)), int32(exponent - 30)}
-	if out[1] < -1000 || out[1] > 900 {
+	if !(fraction > 0 && fraction < 1) {
 		return out, fmt.Errorf("a logit is in units of %.3g", step*unit)
 	}
-	return out, nil
+	return [2]int32{int32(math.Ldexp(fraction, 30)), int32(exponent - 30)}, nil
 }
 
 // ExactRecord says how an integer network was made, and how it differs from its source. It stands behind the integers.

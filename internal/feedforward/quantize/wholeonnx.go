@@ -15,8 +15,12 @@ import (
 //
 // Scores are the logits below the greatest, in their unit: the class is exactly that of the integers.
 //
-// Errors: pixels or weights that two bytes do not hold.
+// Errors: pixels or weights that two bytes do not hold, a unit of logits that float32 does not.
 func ONNX(n *intnet.Network) ([]byte, error) {
+	if unit := n.LogitUnit(); unit < 0x1p-126 {
+		return nil, fmt.Errorf("the unit of logits is %g; expected at least 2^−126, which float32 holds, as scores would "+
+			"be equal below", unit)
+	}
 	w := &onnxWriter{network: n}
 	at := w.op("Clip", []string{w.op("Round", []string{w.op("Mul", []string{"image", w.float(255)})}),
 		w.float(float32(n.Low)), w.float(float32(n.High))})
