@@ -212,8 +212,8 @@ func certifyForEver(ctx context.Context, model classifier.Classifier, batch int)
 	}
 	defer os.RemoveAll(dir)
 	_, err = rs.Certify(ctx, model, randomImages(info.Shape), rs.Options{
-		Settings: rs.Settings{Sigma: sigma, Rule: rs.Fixed, Block: batch, MaxSamples: 10_000 / batch * batch},
-		Ledger:   filepath.Join(dir, "ledger"),
+		Sigma: sigma, Rule: rs.Fixed, Block: batch, MaxSamples: 10_000 / batch * batch,
+		Ledger: filepath.Join(dir, "ledger"),
 	})
 	return errors.Join(err, errors.New("all images are certified"))
 }

@@ -102,7 +102,7 @@ func (c cluster) run(shards []float64, seed uint64) (wall, ideal float64) {
 // stagedShards are the noise samples of shards of equal numbers of images under the rule staged, up to n = 100,000: the
 // probability of an image's class is spread as in the pilot of a network of middling accuracy.
 func stagedShards(shards, images int, seed uint64) ([]float64, error) {
-	plan, err := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 100_000}}.Plan()
+	plan, err := rs.Options{Sigma: .25, MaxSamples: 100_000}.Plan()
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func TestDerivedClaims(t *testing.T) {
 		for i := range trials {
 			images.IDs = append(images.IDs, i)
 		}
-		opt := rs.Options{Settings: rs.Settings{Sigma: solvedSigma, Alpha: alpha, Rule: rs.Staged, MaxSamples: 400}, Seed: 3}
+		opt := rs.Options{Sigma: solvedSigma, Alpha: alpha, Rule: rs.Staged, MaxSamples: 400, Seed: 3}
 		opt.Ledger = filepath.Join(t.TempDir(), "x.ledger")
 		if _, err := rs.Certify(t.Context(), k, loaded{images}, opt); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestImpureDenoisers(t *testing.T) {
 		for i := range images.Labels {
 			images.IDs, images.Labels[i] = append(images.IDs, i), -1
 		}
-		opt := rs.Options{Settings: rs.Settings{Sigma: solvedSigma, Alpha: 0.01, Rule: rs.Fixed, MaxSamples: 1000}}
+		opt := rs.Options{Sigma: solvedSigma, Alpha: 0.01, Rule: rs.Fixed, MaxSamples: 1000}
 		_, err := preflight.Look(t.Context(), b, images, preflight.UseOf(opt))
 		var impure *purity.Error
 		if !errors.As(err, &impure) {

@@ -148,7 +148,7 @@ func (r *folderRun) one(ctx context.Context) error {
 		}
 		_, err = rs.Certify(ctx, m, d, rs.Options{Shard: rs.Shard{Index: r.shard, Count: r.Shards},
 			Ledger:  r.ledger(r.shard),
-			Workers: 1, Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10, Selection: 4, Block: 2}})
+			Workers: 1, Sigma: .25, Rule: rs.Fixed, MaxSamples: 10, Selection: 4, Block: 2})
 		return err
 	case "merge":
 		var parts []string

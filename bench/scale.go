@@ -112,7 +112,7 @@ func (n tiny) Load(context.Context) (*imageset.Images, error) {
 func certifyTiny(ctx context.Context, path string, images int, shard rs.Shard) error {
 	step := classifier.Step{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Thresholds: []float64{.3, .6}}
 	_, err := rs.Certify(ctx, step, tiny(images), rs.Options{Shard: shard, Ledger: path,
-		Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}})
+		Sigma: .25, Rule: rs.Fixed, MaxSamples: 100})
 	return err
 }
 
@@ -141,7 +141,7 @@ func mergeShards(ctx context.Context, dir string, _ int) error {
 
 // writeClasses writes a ledger in which every class of each of 100 images has a count.
 func writeClasses(ctx context.Context, dir string, classes int) error {
-	o := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10 * classes}, Seed: 1,
+	o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10 * classes, Seed: 1,
 		Ledger: filepath.Join(dir, "first.ledger")}
 	step := classifier.Step{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Thresholds: []float64{.3, .6}}
 	run, err := rs.Certify(ctx, step, tiny(1), o)

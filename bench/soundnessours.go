@@ -47,7 +47,7 @@ func (r *soundness) ours(ctx context.Context, kept *tally, k solved, t truth, na
 
 // options are those of a rule, and its plan.
 func (r *soundness) options(name rs.Rule) (rs.Options, *stopping.Plan, error) {
-	opt := rs.Options{Settings: rs.Settings{Sigma: r.Sigma, Alpha: r.Alpha, Rule: name, MaxSamples: r.N}}
+	opt := rs.Options{Sigma: r.Sigma, Alpha: r.Alpha, Rule: name, MaxSamples: r.N}
 	switch name {
 	case rs.Betting:
 		for i := range 15 {
@@ -77,8 +77,7 @@ func certifySolved(ctx context.Context, k solved, opt rs.Options, trials int) ([
 	if err != nil {
 		return nil, err
 	}
-	opt.Witness = first.Witness
-	run, err := rs.Certify(ctx, k, loaded{images}, opt)
+	run, err := rs.Certify(first.Witness.With(ctx), k, loaded{images}, opt)
 	if err != nil {
 		return nil, err
 	}

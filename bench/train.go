@@ -12,7 +12,6 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/progress"
@@ -115,17 +114,17 @@ func (t *training) title() string {
 // options of the run, which lasts until it is stopped.
 func (t *training) options(images, test, out *dataset.Dataset, file string) train.Options {
 	o := train.Options{
-		Recipe: modelfile.Recipe{Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip},
-		Own:    train.Own{Method: t.method}, Train: images, Test: test, Out: file, Backend: t.backend,
+		Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip,
+		Own: train.Own{Method: t.method}, Train: images, Test: test, Out: file, Backend: t.backend,
 	}
 	if t.prune != "" {
-		o.Recipe.Prune, o.Recipe.Sparsity = t.prune, new(0.9)
+		o.Prune, o.Sparsity = t.prune, new(0.9)
 		if t.prune == "gmp" { // from the first step on
-			o.Recipe.PruneOptions = map[string]any{"begin": 0.}
+			o.PruneOptions = map[string]any{"begin": 0.}
 		}
 	}
 	if out != nil {
-		o.Recipe.Sigma, o.Recipe.Augment = new(0.0), train.NoneAug
+		o.Sigma, o.Augment = new(0.0), train.NoneAug
 		o.More = map[string]train.Set{"out": {Data: out}}
 	}
 	if t.method.Needs().Views > 1 {

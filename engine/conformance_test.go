@@ -114,7 +114,7 @@ func rays() *dataset.Images {
 
 func certify(t *testing.T, m classifier.Classifier, data *dataset.Images) *rs.Run {
 	t.Helper()
-	run, err := rs.Certify(t.Context(), m, source{data}, rs.Options{Settings: rs.Settings{Sigma: toySigma, Rule: rs.Fixed, MaxSamples: 500}, Seed: 7})
+	run, err := rs.Certify(t.Context(), m, source{data}, rs.Options{Sigma: toySigma, Rule: rs.Fixed, MaxSamples: 500, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func TestOldLedgersReplay(t *testing.T) {
 		}
 		for i, id := range former {
 			old := filepath.Join(t.TempDir(), "ledger")
-			o := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200}, Ledger: old, Seed: uint64(i)}
+			o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200, Ledger: old, Seed: uint64(i)}
 			if _, err := rs.Certify(t.Context(), as{m, id}, data, o); err != nil {
 				t.Fatal(err)
 			}

@@ -65,8 +65,8 @@ func TestIntegersAreOneFunction(t *testing.T) {
 			}
 			ledger := filepath.Join(t.TempDir(), "a.ledger")
 			images := pictures(2)
-			if _, err := rs.Certify(t.Context(), m, source{images}, rs.Options{Settings: rs.Settings{Sigma: .25,
-				Rule: rs.Fixed, MaxSamples: 100},
+			if _, err := rs.Certify(t.Context(), m, source{images}, rs.Options{Sigma: .25,
+				Rule: rs.Fixed, MaxSamples: 100,
 				Seed: 7, Ledger: ledger}); err != nil {
 				t.Fatal(err)
 			}

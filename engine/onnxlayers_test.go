@@ -148,7 +148,7 @@ func TestLayersResume(t *testing.T) {
 	data := rays()
 	run := func(choice string) error {
 		_, err := rs.Certify(t.Context(), open(t, file, engine.Backend(choice)), source{data}, rs.Options{
-			Settings: rs.Settings{Sigma: toySigma, Rule: rs.Fixed, MaxSamples: 200}, Seed: 7, Ledger: ledger})
+			Sigma: toySigma, Rule: rs.Fixed, MaxSamples: 200, Seed: 7, Ledger: ledger})
 		return err
 	}
 	if err := run("go"); err != nil {

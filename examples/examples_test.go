@@ -71,7 +71,7 @@ func toy() *dataset.Images {
 func TestNumPyModelAndLedgerReader(t *testing.T) {
 	data, path := toy(), filepath.Join(t.TempDir(), "toy.ledger")
 	run, err := rs.Certify(t.Context(), open(t, "4", "3", "1"), images{data},
-		rs.Options{Settings: rs.Settings{Sigma: 0.1, Rule: rs.Fixed, MaxSamples: 2000}, Ledger: path})
+		rs.Options{Sigma: 0.1, Rule: rs.Fixed, MaxSamples: 2000, Ledger: path})
 	if err != nil {
 		t.Fatal(err)
 	}

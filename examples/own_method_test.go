@@ -104,7 +104,7 @@ func TestOwnNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	seed := there.Header.Seed
-	here, err := rs.Certify(t.Context(), model, test, rs.Options{Settings: rs.Settings{Sigma: 0.25, MaxSamples: 200, Selection: 100}, Seed: seed})
+	here, err := rs.Certify(t.Context(), model, test, rs.Options{Sigma: 0.25, MaxSamples: 200, Selection: 100, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}

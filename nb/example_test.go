@@ -60,8 +60,7 @@ func ExampleGallery() {
 	data := nb.Must(dataset.Open("synthetic/test")).Subset(dataset.Count(60))
 	shape := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	dark := classifier.Func(shape, 10, func(x []float32) []float32 { return x[1500:1510] })
-	settings := rs.Settings{Sigma: 0.05, MaxSamples: 1000}
-	run := nb.Must(rs.Certify(nb.Context(), dark, data, rs.Options{Settings: settings}))
+	run := nb.Must(rs.Certify(nb.Context(), dark, data, rs.Options{Sigma: 0.05, MaxSamples: 1000}))
 	nb.Show(nb.Gallery(data, run.Largest(6), run.Header.Settings()))
 }
 

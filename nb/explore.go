@@ -44,7 +44,7 @@ func Explore(e Exploration) *Widget {
 			for c, samples := range e.Samples {
 				// The level does not change the counts; at this one the class is named even where none is certified.
 				got, err := rs.CertifyOne(Context(), e.Model, mark.Image,
-					rs.Options{Settings: rs.Settings{Rule: rs.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: 0.999},
+					rs.Options{Rule: rs.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: 0.999,
 						Seed: 1})
 				end(err)
 				counted[[3]int{m, s, c}] = explored{hits: got.K, class: got.Class,

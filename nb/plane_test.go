@@ -88,7 +88,7 @@ func TestExploreShowsCertifiedRadii(t *testing.T) {
 	for s, sigma := range e.Sigmas {
 		for c, samples := range e.Samples {
 			for a, alpha := range e.Alphas {
-				got, err := rs.CertifyOne(t.Context(), e.Model, e.Marks[0].Image, rs.Options{Settings: rs.Settings{Rule: rule.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: alpha}, Seed: 1})
+				got, err := rs.CertifyOne(t.Context(), e.Model, e.Marks[0].Image, rs.Options{Rule: rule.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: alpha, Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}

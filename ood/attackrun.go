@@ -21,6 +21,8 @@ import (
 	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/internal/ood/attack"
 	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Attacks are the names that AttackOptions takes; without names all are run but the last.
@@ -50,7 +52,18 @@ type AttackOptions struct {
 	BestTransfer int // of those for an image, as many as the network itself is most sure of are begun with; 0: all
 
 	Points string // a .npy file that keeps the best point of each image, for transfer; "": none
-	Run
+
+	File     string            // that records the outcome and from which it resumes; "": nothing is kept
+	Shard    *record.Shard     // the part of the images; nil: all
+	Name     string            // of the network, for people
+	Trained  []ledger.Data     // the sets that the network was trained on; none of their images may be among these
+	Workers  int               // images at once; 0: as many as there are processors
+	Program  string            // version of the program, for the file
+	Progress progress.Reporter // nil: nobody listens
+}
+
+func (o *AttackOptions) run() run {
+	return run{o.File, o.Shard, o.Name, o.Trained, o.Workers, o.Program, o.Progress}
 }
 
 // imagesTogether is how many images are attacked together: no more than fill an evaluation of
@@ -91,7 +104,8 @@ func Attack(ctx context.Context, n *feedforward.Network, data imageset.Source, o
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	images, header, err := o.Run.begin(ctx, n, data, o.Epsilon)
+	run := o.run()
+	images, header, err := run.begin(ctx, n, data, o.Epsilon)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +133,7 @@ func Attack(ctx context.Context, n *feedforward.Network, data imageset.Source, o
 		}
 		defer p.kept.f.Close()
 	}
-	return o.Run.measure(ctx, "attack", images, header, p.imagesTogether(), p.block)
+	return run.measure(ctx, "attack", images, header, p.imagesTogether(), p.block)
 }
 
 func (o *AttackOptions) check() error {

@@ -11,6 +11,8 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, for exact
@@ -20,15 +22,28 @@ type Options struct {
 	Method     feedforward.Method     // "": feedforward.CROWN, or IBP at ε = 0, where it gains nothing
 	Arithmetic feedforward.Arithmetic // "": feedforward.Rigorous
 	Probe      *Probe                 // nil, or a direction that says where the inputs of an image lie
-	Run
+
+	File     string            // that records the outcome and from which it resumes; "": nothing is kept
+	Shard    *record.Shard     // the part of the images; nil: all
+	Name     string            // of the network, for people
+	Trained  []ledger.Data     // the sets that the network was trained on; none of their images may be among these
+	Workers  int               // images at once; 0: as many as there are processors
+	Program  string            // version of the program, for the file
+	Progress progress.Reporter // nil: nobody listens
+}
+
+func (o *Options) run() run {
+	return run{o.File, o.Shard, o.Name, o.Trained, o.Workers, o.Program, o.Progress}
 }
 
 // Probe asks for the segment x + t·d, |t| ≤ Norm, around each image x in place of a ball: see feedforward.Segment. With
 // Options.Epsilon above 0 it asks for the ball of that radius around x + Norm·d, clipped to [0, 1].
 type Probe struct {
-	record.Probe                           // what the file says of it; Shift is set by Measure
-	Norm         float64                   // at least 0
-	Direction    func(image int) []float64 // d of the image of an id, of norm 1, laid out as the image
+	U, V      int                       // periods of d over the height and the width, for the file
+	Seed      uint64                    // of the signs of its channels, for the file
+	Shared    bool                      // its channels have one sign, for the file
+	Norm      float64                   // at least 0
+	Direction func(image int) []float64 // d of the image of an id, of norm 1, laid out as the image
 }
 
 // Network is what is bounded: a *feedforward.Network, or what has its methods.
@@ -68,7 +83,8 @@ func Measure(ctx context.Context, n Network, data imageset.Source, o Options) (*
 			o.Arithmetic) {
 		return nil, fmt.Errorf("ood: method %q in arithmetic %q; see package feedforward", o.Method, o.Arithmetic)
 	}
-	images, header, err := o.Run.begin(ctx, n, data, o.Epsilon)
+	run := o.run()
+	images, header, err := run.begin(ctx, n, data, o.Epsilon)
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +92,16 @@ func Measure(ctx context.Context, n Network, data imageset.Source, o Options) (*
 		if !(p.Norm >= 0) || math.IsInf(p.Norm, 0) {
 			return nil, fmt.Errorf("ood: a direction of norm %v, want a finite number of at least 0", p.Norm)
 		}
-		header.Probe = &p.Probe
-		if p.Shift = p.Norm; o.Epsilon == 0 {
-			header.Set, header.Epsilon, p.Shift = record.Segment, p.Norm, 0
+		header.Probe = &record.Probe{U: p.U, V: p.V, Seed: p.Seed, Shared: p.Shared, Shift: p.Norm}
+		if o.Epsilon == 0 {
+			header.Set, header.Epsilon, header.Probe.Shift = record.Segment, p.Norm, 0
 		}
 	}
 	header.Bound = &record.Bound{Method: o.Method, Arithmetic: o.Arithmetic, Assumes: n.Assumes()}
 	calls, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, abort) })()
-	return o.Run.measure(ctx, "bound", images, header, 1, func(ctx context.Context, at []int) ([]record.Line, error) {
+	return run.measure(ctx, "bound", images, header, 1, func(ctx context.Context, at []int) ([]record.Line, error) {
 		l, err := boundAt(calls, n, images, at[0], o)
 		if err != nil && ctx.Err() != nil {
 			err = ctx.Err()

@@ -114,19 +114,21 @@ func TestMeasureBoundsAllThatAttacksFind(t *testing.T) {
 // A run that is stopped and goes on, and one in shards, end with the bytes of one that is not; so do runs with other numbers of workers.
 func TestRunsEndWithTheSameBytes(t *testing.T) {
 	net, data, dir := network(t, 1), pictures("set/test", 5, 40), t.TempDir()
-	kinds := map[string]func(ctx context.Context, r Run) (*Measurement, error){
-		"bound": func(ctx context.Context, r Run) (*Measurement, error) {
-			return Measure(ctx, net, data, Options{Epsilon: 0.1, Run: r})
+	kinds := map[string]func(ctx context.Context, r Options) (*Measurement, error){
+		"bound": func(ctx context.Context, r Options) (*Measurement, error) {
+			r.Epsilon = 0.1
+			return Measure(ctx, net, data, r)
 		},
-		"attack": func(ctx context.Context, r Run) (*Measurement, error) {
+		"attack": func(ctx context.Context, r Options) (*Measurement, error) {
 			o := quick
-			o.Attacks, o.Run, o.Points = []string{"apgd", "contrast"}, r, r.File+".npy"
+			o.Attacks, o.Points = []string{"apgd", "contrast"}, r.File+".npy"
+			o.File, o.Shard, o.Workers, o.Progress = r.File, r.Shard, r.Workers, r.Progress
 			return Attack(ctx, net, data, o)
 		},
 	}
 	for name, kind := range kinds {
 		whole := filepath.Join(dir, name+".ood")
-		if _, err := kind(t.Context(), Run{File: whole, Workers: 1}); err != nil {
+		if _, err := kind(t.Context(), Options{File: whole, Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		want, _ := os.ReadFile(whole)
@@ -134,7 +136,7 @@ func TestRunsEndWithTheSameBytes(t *testing.T) {
 		stops := 0
 		for {
 			ctx, cancel := context.WithCancel(t.Context())
-			m, err := kind(ctx, Run{File: cut, Workers: 3, Progress: func(s progress.State) {
+			m, err := kind(ctx, Options{File: cut, Workers: 3, Progress: func(s progress.State) {
 				if !s.Final {
 					cancel()
 				}
@@ -159,7 +161,7 @@ func TestRunsEndWithTheSameBytes(t *testing.T) {
 		var parts []string
 		for i := range 3 {
 			parts = append(parts, filepath.Join(dir, name+"-part"+string(rune('0'+i))+".ood"))
-			if _, err := kind(t.Context(), Run{File: parts[i], Shard: &record.Shard{Index: i, Count: 3}}); err != nil {
+			if _, err := kind(t.Context(), Options{File: parts[i], Shard: &record.Shard{Index: i, Count: 3}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -218,7 +220,9 @@ func TestMeasureRefuses(t *testing.T) {
 	net, data := network(t, 1), pictures("set/test[range=0:9]", 5, 4)
 	other := pictures("other", 5, 4)
 	other.Shape = pixel.Shape{Height: 2, Width: 8, Channels: 1}
-	trained := func(name, digest string) Run { return Run{Trained: []ledger.Data{{Name: name, Digest: digest}}} }
+	trained := func(name, digest string) Options {
+		return Options{Trained: []ledger.Data{{Name: name, Digest: digest}}}
+	}
 	for want, c := range map[string]struct {
 		data imageset.Source
 		o    Options
@@ -228,18 +232,18 @@ func TestMeasureRefuses(t *testing.T) {
 		"epsilon 1.5":                 {data, Options{Epsilon: 1.5}},
 		"method \"box\"":              {data, Options{Method: "box"}},
 		"images of other are 2×8×1":   {other, Options{}},
-		"was trained on train":        {data, Options{Run: trained("train", data.Digest)}},
-		"was trained on set/test":     {data, Options{Run: trained("set/test", "")}},
-		"trained on set/test[range=5": {data, Options{Run: trained("set/test[range=5:7]", "")}},
+		"was trained on train":        {data, trained("train", data.Digest)},
+		"was trained on set/test":     {data, trained("set/test", "")},
+		"trained on set/test[range=5": {data, trained("set/test[range=5:7]", "")},
 		"no images":                   {loaded{&imageset.Images{}}, Options{}},
-		"shard 2 of 2":                {data, Options{Run: Run{Shard: &record.Shard{Index: 2, Count: 2}}}},
+		"shard 2 of 2":                {data, Options{Shard: &record.Shard{Index: 2, Count: 2}}},
 	} {
 		if _, err := Measure(t.Context(), net, c.data, c.o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; expected %q", err, want)
 		}
 	}
 	for _, name := range []string{"set/train", "set/test[range=9:20]", "set/test[range=9:20,count=5]"} {
-		if _, err := Measure(t.Context(), net, data, Options{Run: trained(name, "")}); err != nil {
+		if _, err := Measure(t.Context(), net, data, trained(name, "")); err != nil {
 			t.Errorf("trained on %s: %v", name, err)
 		}
 	}
@@ -410,7 +414,7 @@ func TestFurther(t *testing.T) {
 func TestVerify(t *testing.T) {
 	net, data, dir := network(t, 1), pictures("set/test", 5, 10), t.TempDir()
 	file := filepath.Join(dir, "a.ood")
-	m, err := Measure(t.Context(), net, data, Options{Epsilon: 0.1, Run: Run{File: file}})
+	m, err := Measure(t.Context(), net, data, Options{Epsilon: 0.1, File: file})
 	if err != nil {
 		t.Fatal(err)
 	}

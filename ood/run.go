@@ -16,15 +16,15 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Run is what bounds and attacks have in common: where the outcome is kept, and what it is of.
-type Run struct {
-	File     string            // "": nothing is kept
-	Shard    *record.Shard     // the part of the images; nil: all
-	Name     string            // of the network, for people
-	Trained  []ledger.Data     // the sets that the network was trained on; none of their images may be among these
-	Workers  int               // images at once; 0: as many as there are processors
-	Program  string            // version of the program, for the file
-	Progress progress.Reporter // nil: nobody listens
+// run is what bounds and attacks have in common.
+type run struct {
+	file     string
+	shard    *record.Shard
+	name     string
+	trained  []ledger.Data
+	workers  int
+	program  string
+	progress progress.Reporter
 }
 
 // SizeError says that images do not fit a network.
@@ -33,7 +33,7 @@ type SizeError struct{ Reason string }
 func (e *SizeError) Error() string { return "ood: " + e.Reason }
 
 // begin loads the images, checks that they fit and are unseen, and says what the file will be of.
-func (r *Run) begin(ctx context.Context, n Network, data imageset.Source,
+func (r *run) begin(ctx context.Context, n Network, data imageset.Source,
 	epsilon float64) (*imageset.Index,
 	record.Header, error) {
 	fail := func(err error) (*imageset.Index, record.Header, error) { return nil, record.Header{}, err }
@@ -44,10 +44,10 @@ func (r *Run) begin(ctx context.Context, n Network, data imageset.Source,
 		return fail(fmt.Errorf("ood: a network with %d output has no confidence; want one logit a class, two at least",
 			n.Outputs()))
 	}
-	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
+	if s := r.shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
 		return fail(fmt.Errorf("ood: shard %d of %d", s.Index, s.Count))
 	}
-	images, err := imageset.Open(ctx, data, r.Progress)
+	images, err := imageset.Open(ctx, data, r.progress)
 	if err != nil {
 		return fail(err)
 	}
@@ -74,35 +74,35 @@ func (r *Run) begin(ctx context.Context, n Network, data imageset.Source,
 	}
 	digest := n.Digest()
 	of := ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()}
-	if _, err := Unseen(of, r.Trained); err != nil {
+	if _, err := Unseen(of, r.trained); err != nil {
 		return fail(err)
 	}
-	name := r.Name
+	name := r.name
 	if name == "" {
 		name = "network"
 	}
-	trained := slices.Clone(r.Trained)
+	trained := slices.Clone(r.trained)
 	if trained == nil {
 		trained = []ledger.Data{}
 	}
 	return images, record.Header{
-		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.Program},
+		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.program},
 		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained,
 			Compared: n.Compared()},
 		Data: of,
-		Set:  record.LInf, Epsilon: epsilon, Shard: r.Shard,
+		Set:  record.LInf, Epsilon: epsilon, Shard: r.shard,
 	}, nil
 }
 
 // measure runs the images that a file does not have yet, block by block, several blocks at once,
 // and commits them in their order.
-func (r *Run) measure(ctx context.Context, task string, images *imageset.Index, header record.Header, block int,
+func (r *run) measure(ctx context.Context, task string, images *imageset.Index, header record.Header, block int,
 	at func(context.Context, []int) ([]record.Line, error)) (*Measurement, error) {
 	f := &record.File{Header: header}
 	var w *record.Writer
-	if r.File != "" {
+	if r.file != "" {
 		var err error
-		if w, f, err = record.Open(r.File, header); err != nil {
+		if w, f, err = record.Open(r.file, header); err != nil {
 			return nil, err
 		}
 		defer w.Close()
@@ -110,7 +110,7 @@ func (r *Run) measure(ctx context.Context, task string, images *imageset.Index, 
 	from, to := header.Shard.Range(images.Len())
 	for k, l := range f.Lines {
 		if from+k >= to || l.Image != images.IDs[from+k] {
-			return nil, fmt.Errorf("ood: %s: line %d is of image %d, which is not in its place in %s", r.File, k+2,
+			return nil, fmt.Errorf("ood: %s: line %d is of image %d, which is not in its place in %s", r.file, k+2,
 				l.Image, images.Name)
 		}
 	}
@@ -118,7 +118,7 @@ func (r *Run) measure(ctx context.Context, task string, images *imageset.Index, 
 		return f, nil
 	}
 	c := &commit{w: w, f: f, began: time.Now(), before: len(f.Lines), total: to - from, task: task + " " + images.Name,
-		report: r.Progress, pending: map[int][]record.Line{}, next: from + len(f.Lines)}
+		report: r.progress, pending: map[int][]record.Line{}, next: from + len(f.Lines)}
 	err := r.blocks(ctx, c, from+len(f.Lines), to, block, at)
 	if syncing := c.sync(); err == nil {
 		err = syncing
@@ -141,9 +141,9 @@ func (r *Run) measure(ctx context.Context, task string, images *imageset.Index, 
 }
 
 // blocks runs blocks of images on several goroutines.
-func (r *Run) blocks(ctx context.Context, c *commit, from, to, block int, at func(context.Context,
+func (r *run) blocks(ctx context.Context, c *commit, from, to, block int, at func(context.Context,
 	[]int) ([]record.Line, error)) error {
-	workers := r.Workers
+	workers := r.workers
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}

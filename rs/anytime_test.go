@@ -18,7 +18,7 @@ import (
 )
 
 func anytime(samples int, path string) rs.Options {
-	return rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Anytime, Block: 20, Selection: 40}, Seed: 5, Until: rs.Until{Samples: samples}, Ledger: path}
+	return rs.Options{Sigma: .25, Rule: rs.Anytime, Block: 20, Selection: 40, Seed: 5, Until: rs.Until{Samples: samples}, Ledger: path}
 }
 
 // Whatever the workers and the stops: at an equal number of samples the file has the same bytes, and everything in it holds.

@@ -33,7 +33,7 @@ func BenchmarkCertify(b *testing.B) {
 				for b.Loop() {
 					i++
 					run, err := rs.Certify(context.Background(), model, data, rs.Options{
-						Settings: rs.Settings{Sigma: .25, MaxSamples: n, Tolerance: 1e-9}, Ledger: filepath.Join(b.TempDir(), fmt.Sprint(i)),
+						Sigma: .25, MaxSamples: n, Tolerance: 1e-9, Ledger: filepath.Join(b.TempDir(), fmt.Sprint(i)),
 					})
 					if err != nil {
 						b.Fatal(err)
@@ -64,7 +64,7 @@ func BenchmarkMemory(b *testing.B) {
 			}}
 			for b.Loop() {
 				if _, err := rs.Certify(context.Background(), m, greys(shape, always(0), make([]uint8, 40_000/min(n, 40_000))...),
-					rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: n, Rule: rs.Fixed}, Workers: 1}); err != nil {
+					rs.Options{Sigma: .25, MaxSamples: n, Rule: rs.Fixed, Workers: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -77,7 +77,7 @@ func BenchmarkMemory(b *testing.B) {
 func BenchmarkOpen10000Images(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x")
 	inner, data := mixed(10_000)
-	if _, err := rs.Certify(context.Background(), inner, data, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1600, Tolerance: 1e-9}, Ledger: path}); err != nil {
+	if _, err := rs.Certify(context.Background(), inner, data, rs.Options{Sigma: .25, MaxSamples: 1600, Tolerance: 1e-9, Ledger: path}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

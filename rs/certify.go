@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
@@ -27,8 +28,8 @@ import (
 //
 // Counts prove nothing about a model whose answer depends on the batch or on chance. So some noise samples are asked
 // again during the run, one call in about 150, in other arrangements; an answer that changes stops it with a
-// *purity.Error. A file beside the ledger has what was compared. Before a run, preflight.Run looks more closely.
-// Options.Witness has its first answers: those that differ at the end, or where a run goes on, are a
+// *purity.Error. A file beside the ledger has what was compared. Before a run, preflight.Run looks more closely. The
+// program keeps the answers of that look in ctx: those that differ at the end, or where a run goes on, are a
 // *purity.Error, too. A ledger that was contradicted gets no claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	closed, err := openBefore(opt.Ledger)
@@ -40,6 +41,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	defer s.files.close()
+	s.files.witness = purity.WitnessIn(ctx)
 	if s.files.closed != nil && s.opt.Rule != Anytime {
 		return s.complete()
 	}
@@ -108,7 +110,7 @@ func begin(model classifier.Classifier, opt Options, closed *Run, open func() (*
 	if err := onGrid(images, opt.Noise); err != nil {
 		return s, err
 	}
-	f := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness, closed: closed}
+	f := &files{path: opt.Ledger, model: info.Name, closed: closed}
 	known, version := info, ledger.Version
 	if closed != nil {
 		version = closed.Header.Version

@@ -106,7 +106,7 @@ func TestLinearModelNeverExceedsItsRadius(t *testing.T) {
 // spec §11.2: p = .9544997361, radius of Cohen et al. .4225358, true distance .4999801.
 func TestSlab(t *testing.T) {
 	model := classifier.Slab{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, HalfWidth: .5}
-	run := certify(t, model, greys(model.Shape, always(1), 0), rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed}, Seed: 1})
+	run := certify(t, model, greys(model.Shape, always(1), 0), rs.Options{Sigma: .25, Rule: rs.Fixed, Seed: 1})
 	if r := run.Rows[0].Radius; r > .4225358 || r < .41 {
 		t.Errorf("radius %v, want just below .4225358", r)
 	}
@@ -121,9 +121,9 @@ func TestConstantModelReachesTheCap(t *testing.T) {
 		opt  rs.Options
 		want string
 	}{
-		{rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 100}}, "0.375119"},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 1000}}, "0.615816"},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Staged, MaxSamples: 10_000, Tolerance: 1e-9}}, "0.7805"},
+		{rs.Options{Rule: rs.Fixed, MaxSamples: 100}, "0.375119"},
+		{rs.Options{Rule: rs.Fixed, MaxSamples: 1000}, "0.615816"},
+		{rs.Options{Rule: rs.Staged, MaxSamples: 10_000, Tolerance: 1e-9}, "0.7805"},
 	} {
 		c.opt.Sigma = .25
 		run := certify(t, model, data, c.opt)
@@ -159,7 +159,7 @@ func TestMissesAreNeverHits(t *testing.T) {
 	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}
 	// p(class 0) = Φ(.5) = .6915 of the samples; the others are NaN.
 	model := classifier.Broken{Shape: shape, Classes: 2, Threshold: .125}
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000}, Seed: 1}
+	opt := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Seed: 1}
 	run := certify(t, model, greys(shape, always(0), 0), opt)
 	row := run.Rows[0]
 	// Five standard deviations of a binomial count of 10,100 samples are 233.
@@ -184,7 +184,7 @@ func TestMissesAreNeverHits(t *testing.T) {
 
 func TestUnlabelledImagesAreCertified(t *testing.T) {
 	model := classifier.Constant{Shape: small, Classes: 2}
-	run := certify(t, model, greys(small, always(-1), 1, 2), rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1000}})
+	run := certify(t, model, greys(small, always(-1), 1, 2), rs.Options{Sigma: .25, MaxSamples: 1000})
 	if run.Abstained() != 0 || run.Rows[0].Radius == 0 || run.Rows[0].Correct() {
 		t.Errorf("rows %+v", run.Rows)
 	}
@@ -231,7 +231,7 @@ func TestEveryCallIsOneWholeBlock(t *testing.T) {
 		sizes <- b.N
 		return nil
 	}}
-	certify(t, m, greys(small, always(0), 1, 2, 3), rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 700, Block: 7}})
+	certify(t, m, greys(small, always(0), 1, 2, 3), rs.Options{Sigma: .25, MaxSamples: 700, Block: 7})
 	close(sizes)
 	for n := range sizes {
 		if n != 7 {
@@ -249,23 +249,23 @@ func TestBadOptions(t *testing.T) {
 		want string
 	}{
 		{"no σ", rs.Options{}, "Sigma is 0"},
-		{"negative σ", rs.Options{Settings: rs.Settings{Sigma: -1}}, "Sigma is -1"},
-		{"infinite σ", rs.Options{Settings: rs.Settings{Sigma: math.Inf(1)}}, "Sigma is +Inf"},
-		{"σ NaN", rs.Options{Settings: rs.Settings{Sigma: math.NaN()}}, "Sigma is NaN"},
-		{"σ off the grid's reach", rs.Options{Settings: rs.Settings{Sigma: 1e6}}, "sigma"},
-		{"α 1", rs.Options{Settings: rs.Settings{Sigma: 1, Alpha: 1}}, "Alpha is 1"},
-		{"α negative", rs.Options{Settings: rs.Settings{Sigma: 1, Alpha: -.1}}, "Alpha is -0.1"},
-		{"α NaN", rs.Options{Settings: rs.Settings{Sigma: 1, Alpha: math.NaN()}}, "Alpha is NaN"},
-		{"n negative", rs.Options{Settings: rs.Settings{Sigma: 1, MaxSamples: -1}}, "MaxSamples is -1"},
-		{"n no multiple", rs.Options{Settings: rs.Settings{Sigma: 1, MaxSamples: 1050}}, "e.g. 1100"},
-		{"n too large", rs.Options{Settings: rs.Settings{Sigma: 1, MaxSamples: 1 << 40}}, "MaxSamples is 1099511627776"},
-		{"n0 negative", rs.Options{Settings: rs.Settings{Sigma: 1, Selection: -100}}, "Selection is -100"},
-		{"block negative", rs.Options{Settings: rs.Settings{Sigma: 1, Block: -5}}, "Block is -5"},
-		{"tolerance NaN", rs.Options{Settings: rs.Settings{Sigma: 1, Tolerance: math.NaN()}}, "Tolerance is NaN"},
-		{"tolerance of fixed", rs.Options{Settings: rs.Settings{Sigma: 1, Rule: rs.Fixed, Tolerance: .1}}, "has none"},
-		{"rule", rs.Options{Settings: rs.Settings{Sigma: 1, Rule: "magic"}}, `"magic"`},
-		{"noise", rs.Options{Settings: rs.Settings{Sigma: 1}, Noise: "pink"}, `"pink"`},
-		{"workers", rs.Options{Settings: rs.Settings{Sigma: 1}, Workers: -2}, "Workers is -2"},
+		{"negative σ", rs.Options{Sigma: -1}, "Sigma is -1"},
+		{"infinite σ", rs.Options{Sigma: math.Inf(1)}, "Sigma is +Inf"},
+		{"σ NaN", rs.Options{Sigma: math.NaN()}, "Sigma is NaN"},
+		{"σ off the grid's reach", rs.Options{Sigma: 1e6}, "sigma"},
+		{"α 1", rs.Options{Sigma: 1, Alpha: 1}, "Alpha is 1"},
+		{"α negative", rs.Options{Sigma: 1, Alpha: -.1}, "Alpha is -0.1"},
+		{"α NaN", rs.Options{Sigma: 1, Alpha: math.NaN()}, "Alpha is NaN"},
+		{"n negative", rs.Options{Sigma: 1, MaxSamples: -1}, "MaxSamples is -1"},
+		{"n no multiple", rs.Options{Sigma: 1, MaxSamples: 1050}, "e.g. 1100"},
+		{"n too large", rs.Options{Sigma: 1, MaxSamples: 1 << 40}, "MaxSamples is 1099511627776"},
+		{"n0 negative", rs.Options{Sigma: 1, Selection: -100}, "Selection is -100"},
+		{"block negative", rs.Options{Sigma: 1, Block: -5}, "Block is -5"},
+		{"tolerance NaN", rs.Options{Sigma: 1, Tolerance: math.NaN()}, "Tolerance is NaN"},
+		{"tolerance of fixed", rs.Options{Sigma: 1, Rule: rs.Fixed, Tolerance: .1}, "has none"},
+		{"rule", rs.Options{Sigma: 1, Rule: "magic"}, `"magic"`},
+		{"noise", rs.Options{Sigma: 1, Noise: "pink"}, `"pink"`},
+		{"workers", rs.Options{Sigma: 1, Workers: -2}, "Workers is -2"},
 	} {
 		if _, err := rs.Certify(t.Context(), good, data, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
@@ -293,7 +293,7 @@ func TestModelAndDataMustFit(t *testing.T) {
 		{"error", model{Classifier: good, before: func(classifier.Batch) error { return errors.New("out of memory") }},
 			greys(small, always(0), 1), "image 10, block 0: out of memory"},
 	} {
-		if _, err := rs.Certify(t.Context(), c.model, c.data, rs.Options{Settings: rs.Settings{Sigma: 1}, Workers: 1}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := rs.Certify(t.Context(), c.model, c.data, rs.Options{Sigma: 1, Workers: 1}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
@@ -313,26 +313,26 @@ func TestDerivedSeed(t *testing.T) {
 		}
 		return run.Header.Seed
 	}
-	base := seed(rs.Options{Settings: rs.Settings{Sigma: .25}}, nil, "sha256:1")
+	base := seed(rs.Options{Sigma: .25}, nil, "sha256:1")
 	seen := map[uint64]string{base: "base"}
 	for name, s := range map[string]uint64{
-		"σ":       seed(rs.Options{Settings: rs.Settings{Sigma: .5}}, nil, "sha256:1"),
-		"α":       seed(rs.Options{Settings: rs.Settings{Sigma: .25, Alpha: .01}}, nil, "sha256:1"),
-		"n":       seed(rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}}, nil, "sha256:1"),
-		"rule":    seed(rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed}}, nil, "sha256:1"),
-		"noise":   seed(rs.Options{Settings: rs.Settings{Sigma: .25}, Noise: "gaussian"}, nil, "sha256:1"),
-		"data":    seed(rs.Options{Settings: rs.Settings{Sigma: .25}}, nil, "sha256:2"),
-		"weights": seed(rs.Options{Settings: rs.Settings{Sigma: .25}}, func(i *classifier.Info) { i.Identity.Weights = "other" }, "sha256:1"),
+		"σ":       seed(rs.Options{Sigma: .5}, nil, "sha256:1"),
+		"α":       seed(rs.Options{Sigma: .25, Alpha: .01}, nil, "sha256:1"),
+		"n":       seed(rs.Options{Sigma: .25, MaxSamples: 200}, nil, "sha256:1"),
+		"rule":    seed(rs.Options{Sigma: .25, Rule: rs.Fixed}, nil, "sha256:1"),
+		"noise":   seed(rs.Options{Sigma: .25, Noise: "gaussian"}, nil, "sha256:1"),
+		"data":    seed(rs.Options{Sigma: .25}, nil, "sha256:2"),
+		"weights": seed(rs.Options{Sigma: .25}, func(i *classifier.Info) { i.Identity.Weights = "other" }, "sha256:1"),
 	} {
 		if other, same := seen[s]; same {
 			t.Errorf("%s: the seed is that of %s", name, other)
 		}
 		seen[s] = name
 	}
-	if s := seed(rs.Options{Settings: rs.Settings{Sigma: .25}, Workers: 3}, func(i *classifier.Info) { i.Identity.Engine, i.Identity.Threads = "other", 7 }, "sha256:1"); s != base {
+	if s := seed(rs.Options{Sigma: .25, Workers: 3}, func(i *classifier.Info) { i.Identity.Engine, i.Identity.Threads = "other", 7 }, "sha256:1"); s != base {
 		t.Error("the seed depends on the engine")
 	}
-	if s := seed(rs.Options{Settings: rs.Settings{Sigma: .25}, Seed: 42}, nil, "sha256:1"); s != 42 {
+	if s := seed(rs.Options{Sigma: .25, Seed: 42}, nil, "sha256:1"); s != 42 {
 		t.Errorf("seed %d, chosen was 42", s)
 	}
 }

@@ -19,10 +19,10 @@ import (
 // everyRule is each rule at its defaults but for few samples.
 func everyRule() []rs.Options {
 	return []rs.Options{
-		{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 2000}},
-		{Settings: rs.Settings{Rule: rs.Staged, MaxSamples: 2000}},
-		{Settings: rs.Settings{Rule: rs.ISS, MaxSamples: 2000, Selection: 200, Tolerance: .05}},
-		{Settings: rs.Settings{Rule: rs.Betting, MaxSamples: 2000, Radii: []float64{0, .1, .3}}},
+		{Rule: rs.Fixed, MaxSamples: 2000},
+		{Rule: rs.Staged, MaxSamples: 2000},
+		{Rule: rs.ISS, MaxSamples: 2000, Selection: 200, Tolerance: .05},
+		{Rule: rs.Betting, MaxSamples: 2000, Radii: []float64{0, .1, .3}},
 	}
 }
 
@@ -119,13 +119,13 @@ func TestCertifyOneAtADeadline(t *testing.T) {
 	}
 	// A radius that takes more samples: at the cut the smaller one stands.
 	ctx, model := untilDeadline(t, constant, 4)
-	c, err := rs.CertifyOne(ctx, model, image, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Betting, Radii: []float64{.25, .5}}, Workers: 1})
+	c, err := rs.CertifyOne(ctx, model, image, rs.Options{Sigma: .25, Rule: rs.Betting, Radii: []float64{.25, .5}, Workers: 1})
 	if err != nil || !c.Cut || c.Class != 2 || c.Radius != .25 || c.N != 100 || c.Passes != 400 || !strings.Contains(c.String(), "cut") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := rs.CertifyOne(cancelled, constant, image, rs.Options{Settings: rs.Settings{Sigma: .25}}); !errors.Is(err, context.Canceled) {
+	if _, err := rs.CertifyOne(cancelled, constant, image, rs.Options{Sigma: .25}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestSeedOfOneImage(t *testing.T) {
 		return c.Seed
 	}
 	same := seed(base, image, rs.Options{})
-	if seed(base, image, rs.Options{Workers: 3, Settings: rs.Settings{Alpha: .001, Tolerance: .01}}) != same {
+	if seed(base, image, rs.Options{Workers: 3, Alpha: .001, Tolerance: .01}) != same {
 		t.Error("the seed depends on what it should not")
 	}
 	other := make([]uint8, small.Len())
@@ -153,14 +153,14 @@ func TestSeedOfOneImage(t *testing.T) {
 	for _, s := range []uint64{
 		seed(base, other, rs.Options{}),
 		seed(classifier.Constant{Shape: small, Classes: 3, Class: 1}, image, rs.Options{}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Alpha: .01}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.Fixed}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.ISS}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.ISS, Tolerance: .02}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.ISS, Tolerance: .02, Relative: true}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.Betting, Radii: []float64{.1}}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.Betting, Radii: []float64{.1, .2}}}),
-		seed(base, image, rs.Options{Settings: rs.Settings{Rule: rs.Betting, Radii: []float64{.1}, Futility: .01}}),
+		seed(base, image, rs.Options{Alpha: .01}),
+		seed(base, image, rs.Options{Rule: rs.Fixed}),
+		seed(base, image, rs.Options{Rule: rs.ISS}),
+		seed(base, image, rs.Options{Rule: rs.ISS, Tolerance: .02}),
+		seed(base, image, rs.Options{Rule: rs.ISS, Tolerance: .02, Relative: true}),
+		seed(base, image, rs.Options{Rule: rs.Betting, Radii: []float64{.1}}),
+		seed(base, image, rs.Options{Rule: rs.Betting, Radii: []float64{.1, .2}}),
+		seed(base, image, rs.Options{Rule: rs.Betting, Radii: []float64{.1}, Futility: .01}),
 	} {
 		if seen[s] {
 			t.Errorf("the seed %d comes twice", s)
@@ -174,16 +174,16 @@ func TestCertifyOneRefuses(t *testing.T) {
 	image := make([]uint8, small.Len())
 	for want, try := range map[string]func() error{
 		"has 5 values": func() error {
-			_, err := rs.CertifyOne(t.Context(), m, image[1:], rs.Options{Settings: rs.Settings{Sigma: 1}})
+			_, err := rs.CertifyOne(t.Context(), m, image[1:], rs.Options{Sigma: 1})
 			return err
 		},
 		"Sigma is 0": func() error { _, err := rs.CertifyOne(t.Context(), m, image, rs.Options{}); return err },
 		"Ledger or Shard": func() error {
-			_, err := rs.CertifyOne(t.Context(), m, image, rs.Options{Settings: rs.Settings{Sigma: 1}, Ledger: "x"})
+			_, err := rs.CertifyOne(t.Context(), m, image, rs.Options{Sigma: 1, Ledger: "x"})
 			return err
 		},
 		"Ledger or Shard is ": func() error {
-			_, err := rs.CertifyOne(t.Context(), m, image, rs.Options{Settings: rs.Settings{Sigma: 1}, Shard: rs.Shard{Count: 2}})
+			_, err := rs.CertifyOne(t.Context(), m, image, rs.Options{Sigma: 1, Shard: rs.Shard{Count: 2}})
 			return err
 		},
 	} {
@@ -197,7 +197,7 @@ func TestCertifyOneRefuses(t *testing.T) {
 // blocks have every block once, with the counts of the whole run.
 func TestShards(t *testing.T) {
 	inner, data := mixed(11)
-	for _, opt := range append(everyRule(), rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 1000, Selection: 300}}) {
+	for _, opt := range append(everyRule(), rs.Options{Rule: rs.Fixed, MaxSamples: 1000, Selection: 300}) {
 		opt.Sigma = .25
 		opt.Ledger = t.TempDir() + "/whole"
 		whole := certify(t, inner, data, opt)
@@ -271,7 +271,7 @@ func TestShards(t *testing.T) {
 		"3 of 3": {Index: 3, Count: 3}, "-1 of 3": {Index: -1, Count: 3}, "2 of 0": {Index: 2}, `by "rows"`: {By: "rows", Count: 2},
 		"would be empty": {Index: 12, Count: 13}, "30 shards of 21 blocks": {By: ledger.ShardBlocks, Count: 30},
 	} {
-		_, err := rs.Certify(t.Context(), inner, data, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 2000}, Shard: shard})
+		_, err := rs.Certify(t.Context(), inner, data, rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 2000, Shard: shard})
 		var option *rule.OptionError
 		if !errors.As(err, &option) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", shard, err, want)

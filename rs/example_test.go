@@ -16,7 +16,7 @@ func ExampleCertifyOne() {
 	model := classifier.Linear{Shape: pixel.Shape{Height: 2, Width: 2, Channels: 1}, Weights: []float64{1, 1, 1, 1}, Bias: -2}
 	image := []uint8{204, 204, 204, 204}
 
-	c, err := rs.CertifyOne(context.Background(), model, image, rs.Options{Settings: rs.Settings{Sigma: 0.25}})
+	c, err := rs.CertifyOne(context.Background(), model, image, rs.Options{Sigma: 0.25})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -24,7 +24,7 @@ func ExampleCertifyOne() {
 	fmt.Println(c.Class, c.Radius > 0.5, c.Radius <= 0.6)
 
 	// To know whether two radii are reached takes far fewer samples.
-	c, err = rs.CertifyOne(context.Background(), model, image, rs.Options{Settings: rs.Settings{Sigma: 0.25, Rule: rs.Betting, Radii: []float64{0.25, 0.5}}})
+	c, err = rs.CertifyOne(context.Background(), model, image, rs.Options{Sigma: 0.25, Rule: rs.Betting, Radii: []float64{0.25, 0.5}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,7 +43,7 @@ func ExampleCertify() {
 		return
 	}
 	model := classifier.Constant{Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Class: 3}
-	run, err := rs.Certify(context.Background(), model, images, rs.Options{Settings: rs.Settings{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 200}})
+	run, err := rs.Certify(context.Background(), model, images, rs.Options{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 200})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -37,7 +37,7 @@ func TestEveryReaderRefusesASecondHeader(t *testing.T) {
 		"Merge":     func() error { _, err := rs.Merge(t.Context(), out, []string{path}, true); return err },
 		"Replay":    func() error { _, err := rs.Replay(t.Context(), path, model, data, rs.ReplayOptions{}); return err },
 		"Certify": func() error {
-			_, err := rs.Certify(t.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: .25}, Ledger: path})
+			_, err := rs.Certify(t.Context(), model, data, rs.Options{Sigma: .25, Ledger: path})
 			return err
 		},
 	} {

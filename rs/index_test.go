@@ -45,7 +45,7 @@ func (o oneByOne) Index(context.Context, progress.Reporter) (*imageset.Index, er
 func TestImagesOneByOne(t *testing.T) {
 	m, data := mixed(40)
 	for _, rule := range []rs.Rule{rs.Staged, rs.Anytime} {
-		opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rule, Selection: 100, MaxSamples: 2000}}
+		opt := rs.Options{Sigma: .25, Rule: rule, Selection: 100, MaxSamples: 2000}
 		if rule == rs.Anytime {
 			opt.MaxSamples, opt.Until.Samples = 0, 60_000
 		}
@@ -65,7 +65,7 @@ func TestImagesOneByOne(t *testing.T) {
 			t.Errorf("%s: replay %+v, %v", rule, replayed, err)
 		}
 	}
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 2000}, Shard: rs.Shard{Index: 3, Count: 10}, Ledger: filepath.Join(t.TempDir(), "part")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 2000, Shard: rs.Shard{Index: 3, Count: 10}, Ledger: filepath.Join(t.TempDir(), "part")}
 	count := new(atomic.Int64)
 	certify(t, m, oneByOne{data, count, 0}, opt)
 	if count.Load() != 4 {
@@ -98,7 +98,7 @@ func TestSourceThatEmbedsADataset(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := classifier.Constant{Shape: im.Shape, Classes: 10}
-	run := certify(t, m, brighter{d}, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}})
+	run := certify(t, m, brighter{d}, rs.Options{Sigma: .25, MaxSamples: 200})
 	if run.Header.Data.Digest == im.Digest {
 		t.Error("the images of the embedded set were certified")
 	}

@@ -21,7 +21,7 @@ func TestOutputs(t *testing.T) {
 	// Broken misses where the first value is above its threshold: always, or for half of the samples.
 	for threshold, want := range map[float64]string{-5: "no finite output for any of", .5: "(", 5: ""} {
 		m := classifier.Broken{Shape: oneGrey, Classes: 2, Threshold: threshold}
-		run := certify(t, m, greys(oneGrey, always(0), 128), rs.Options{Settings: rs.Settings{Sigma: .1, Rule: rs.Fixed, MaxSamples: 200}})
+		run := certify(t, m, greys(oneGrey, always(0), 128), rs.Options{Sigma: .1, Rule: rs.Fixed, MaxSamples: 200})
 		warning, err := run.Outputs()
 		text := warning
 		if err != nil {

@@ -47,8 +47,8 @@ func TestManyClasses(t *testing.T) {
 		calls := 0
 		m := scattered{classifier.Constant{Shape: shape, Classes: classes}, &calls}
 		path := filepath.Join(t.TempDir(), "l")
-		settings := rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 60_000, Block: 1000, Selection: 1000}
-		o := rs.Options{Settings: settings, Ledger: path, Workers: 1}
+		o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 60_000, Block: 1000, Selection: 1000,
+			Ledger: path, Workers: 1}
 		_, err := rs.Certify(t.Context(), m, data, o)
 		if classes > 1_000_000 {
 			if err == nil || !strings.Contains(err.Error(), "1000001 classes, want at most 1000000") || calls > 0 {

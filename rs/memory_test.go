@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 	im.Digest = im.ContentDigest()
 	model := classifier.Step{Shape: shape, Thresholds: []float64{0.1}}
 	for _, rule := range []Rule{Fixed, Staged, Anytime} {
-		o := Options{Settings: Settings{Sigma: .25, Rule: rule, MaxSamples: 2000}, Workers: 3}
+		o := Options{Sigma: .25, Rule: rule, MaxSamples: 2000, Workers: 3}
 		if rule == Anytime {
 			o.MaxSamples, o.Until.Samples = 0, 3000
 		}
@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}
-	o := Options{Settings: Settings{Sigma: .25, Block: 1 << 29, MaxSamples: 1 << 29, Selection: 1 << 29}}
+	o := Options{Sigma: .25, Block: 1 << 29, MaxSamples: 1 << 29, Selection: 1 << 29}
 	huge := pixel.Shape{Height: 4096, Width: 4096, Channels: 3}
 	if _, err := o.MemoryOf(classifier.Info{Shape: huge, Classes: 2}); runtime.GOOS == "linux" && (err == nil || !strings.Contains(err.Error(), "free")) {
 		t.Errorf("more than any machine has: %v", err)

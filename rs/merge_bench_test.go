@@ -18,12 +18,12 @@ import (
 // probability that is spread from ½ to 1.
 func syntheticShards(b testing.TB, shards, images int) []string {
 	b.Helper()
-	plan, err := Options{Settings: Settings{Sigma: .25}}.Plan()
+	plan, err := Options{Sigma: .25}.Plan()
 	if err != nil {
 		b.Fatal(err)
 	}
 	info := classifier.Info{Name: "synthetic", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 10}
-	h := newHeader(Options{Settings: Settings{Sigma: .25}, Noise: "grid/1"}, plan, info, ledger.Data{Name: "synthetic", Digest: "sha256:0", Images: images})
+	h := newHeader(Options{Sigma: .25, Noise: "grid/1"}, plan, info, ledger.Data{Name: "synthetic", Digest: "sha256:0", Images: images})
 	rng := rand.New(rand.NewPCG(1, 2))
 	dir := b.TempDir()
 	files := make([]string, shards)

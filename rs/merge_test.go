@@ -47,11 +47,11 @@ func split(n int) []rs.Shard {
 }
 
 var mergeOptions = map[string]rs.Options{
-	"staged":  {Settings: rs.Settings{Sigma: .25, MaxSamples: 1600}},
-	"fixed":   {Settings: rs.Settings{Sigma: .25, MaxSamples: 1000, Rule: rs.Fixed, Block: 50, Selection: 150}},
-	"iss":     {Settings: rs.Settings{Sigma: .25, MaxSamples: 2000, Rule: rs.ISS, Selection: 200}},
-	"betting": {Settings: rs.Settings{Sigma: .25, MaxSamples: 2000, Rule: rs.Betting, Radii: []float64{0, .1, .2}, Block: 20}},
-	"scores":  {Settings: rs.Settings{Sigma: .25, MaxSamples: 1600}, Scores: 100},
+	"staged":  {Sigma: .25, MaxSamples: 1600},
+	"fixed":   {Sigma: .25, MaxSamples: 1000, Rule: rs.Fixed, Block: 50, Selection: 150},
+	"iss":     {Sigma: .25, MaxSamples: 2000, Rule: rs.ISS, Selection: 200},
+	"betting": {Sigma: .25, MaxSamples: 2000, Rule: rs.Betting, Radii: []float64{0, .1, .2}, Block: 20},
+	"scores":  {Sigma: .25, MaxSamples: 1600, Scores: 100},
 }
 
 // However a run is split, its shards merge into the bytes of the run.

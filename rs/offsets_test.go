@@ -26,7 +26,7 @@ func TestCertifyImagesOffTheRange(t *testing.T) {
 	exact := []float64{72.5 / 255, 27.5 / 255, 167.5 / 255}
 	path := filepath.Join(t.TempDir(), "offsets.ledger")
 	for _, law := range []string{"grid", "gaussian"} {
-		o := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000}, Seed: 1, Noise: noise.Law(law)}
+		o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Seed: 1, Noise: noise.Law(law)}
 		if law == "grid" {
 			o.Ledger = path
 		}
@@ -49,7 +49,7 @@ func TestCertifyImagesOffTheRange(t *testing.T) {
 	}
 	// Shards take the offsets of their images.
 	for i := range 2 {
-		run, err := rs.Certify(t.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1000}, Shard: rs.Shard{Index: i, Count: 2}})
+		run, err := rs.Certify(t.Context(), model, data, rs.Options{Sigma: .25, MaxSamples: 1000, Shard: rs.Shard{Index: i, Count: 2}})
 		if err != nil || !run.Rows[len(run.Rows)-1].Correct() {
 			t.Errorf("shard %d: %+v, %v", i, run.Rows, err)
 		}
@@ -65,7 +65,7 @@ func TestCertifyImagesOffTheGrid(t *testing.T) {
 		Pixels: []uint8{100, 100}, Offsets: []int16{0, 0}, Residues: []float32{residue, 0}, Digest: "off the grid"}}
 	exact := []float64{72.5 / 255, 27.5 / 255}
 	path := filepath.Join(t.TempDir(), "residues.ledger")
-	o := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000}, Seed: 1, Noise: noise.LawGaussian, Ledger: path}
+	o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Seed: 1, Noise: noise.LawGaussian, Ledger: path}
 	run, err := rs.Certify(t.Context(), model, data, o)
 	if err != nil {
 		t.Fatal(err)
@@ -79,12 +79,12 @@ func TestCertifyImagesOffTheGrid(t *testing.T) {
 		t.Errorf("replayed: %+v, %v", r, err)
 	}
 	for i := range 2 {
-		run, err := rs.Certify(t.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000}, Noise: noise.LawGaussian, Shard: rs.Shard{Index: i, Count: 2}})
+		run, err := rs.Certify(t.Context(), model, data, rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Noise: noise.LawGaussian, Shard: rs.Shard{Index: i, Count: 2}})
 		if err != nil || !run.Rows[0].Correct() {
 			t.Errorf("shard %d: %+v, %v", i, run.Rows, err)
 		}
 	}
-	if run, err := rs.Certify(t.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1000}}); err == nil {
+	if run, err := rs.Certify(t.Context(), model, data, rs.Options{Sigma: .25, MaxSamples: 1000}); err == nil {
 		t.Errorf("noise on the grid: %+v", run.Rows)
 	}
 	if accuracy, err := rs.BaseAccuracy(t.Context(), model, data.Indexed(), 0, 0); err == nil {

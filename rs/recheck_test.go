@@ -82,7 +82,7 @@ func TestRunStopsWhereAnAnswerDependsOnItsBatch(t *testing.T) {
 		}
 		// One image of byte 110: p of its class is .74, so that the majority of a block is more certain than the model.
 		m := turning{classifier.Linear{Shape: oneGrey, Weights: []float64{1}, Bias: -.5}, new(atomic.Int64), c.after, c.change}
-		opt := rs.Options{Settings: rs.Settings{Sigma: .1, Rule: rs.Fixed, MaxSamples: 100_000, Block: c.block}, Ledger: path}
+		opt := rs.Options{Sigma: .1, Rule: rs.Fixed, MaxSamples: 100_000, Block: c.block, Ledger: path}
 		run, err := rs.Certify(t.Context(), m, greys(oneGrey, always(1), values...), opt)
 		var contradiction *purity.Error
 		if !errors.As(err, &contradiction) || !strings.Contains(err.Error(), "during the run") {
@@ -105,7 +105,7 @@ func TestHonestRunAsksAgain(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		path := filepath.Join(t.TempDir(), "l")
 		m := turning{classifier.Linear{Shape: oneGrey, Weights: []float64{1}, Bias: -.5}, new(atomic.Int64), 1 << 62, nil}
-		run, err := rs.Certify(t.Context(), m, greys(oneGrey, always(1), 100, 120, 140, 160), rs.Options{Settings: rs.Settings{Sigma: .1, Rule: rs.Fixed, MaxSamples: 100_000}, Ledger: path, Workers: workers})
+		run, err := rs.Certify(t.Context(), m, greys(oneGrey, always(1), 100, 120, 140, 160), rs.Options{Sigma: .1, Rule: rs.Fixed, MaxSamples: 100_000, Ledger: path, Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}

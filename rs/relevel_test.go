@@ -60,10 +60,10 @@ func TestOpenAtTheSameLevelChangesNothing(t *testing.T) {
 	}
 	data := greys(small, always(1), values...)
 	for _, opt := range []rs.Options{
-		{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 1000}},
-		{Settings: rs.Settings{Rule: rs.Staged, MaxSamples: 3200}},
-		{Settings: rs.Settings{Rule: rs.ISS, MaxSamples: 5000}},
-		{Settings: rs.Settings{Rule: rs.Betting, MaxSamples: 3000, Radii: []float64{0, .1, .25, .5}}},
+		{Rule: rs.Fixed, MaxSamples: 1000},
+		{Rule: rs.Staged, MaxSamples: 3200},
+		{Rule: rs.ISS, MaxSamples: 5000},
+		{Rule: rs.Betting, MaxSamples: 3000, Radii: []float64{0, .1, .25, .5}},
 	} {
 		opt.Sigma, opt.Seed, opt.Ledger = .25, 3, filepath.Join(t.TempDir(), "x.ledger")
 		run := certify(t, model, data, opt)

@@ -58,22 +58,22 @@ func (m missing) Classify(ctx context.Context, batch classifier.Batch, result *c
 func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, opt := range []rs.Options{
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3200}, Seed: 5},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3200}, Seed: 5, Scores: 1000},
-		{Settings: rs.Settings{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed}, Scores: 7},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 4000, Rule: rs.ISS, Selection: 200, Tolerance: .02}, Scores: 100},
-		{Settings: rs.Settings{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Betting, Radii: []float64{.1}}, Noise: "gaussian", Scores: 1000},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}}, Shard: rs.Shard{Index: 1, Count: 3}, Scores: 10},
-		{Settings: rs.Settings{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed}},
-		{Settings: rs.Settings{Sigma: .5, MaxSamples: 320, Block: 1, Tolerance: 1e-6}, Noise: "gaussian"},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 4000, Block: 1000}},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 4000, Rule: rs.ISS, Selection: 200, Tolerance: .02}},
-		{Settings: rs.Settings{Sigma: .12, MaxSamples: 700, Block: 7, Rule: rs.ISS, Tolerance: .1, Relative: true}},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 4000, Rule: rs.Betting, Radii: []float64{0, .05, .1, .4}}},
-		{Settings: rs.Settings{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Betting, Radii: []float64{.1}}, Noise: "gaussian"},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3000, Rule: rs.Fixed}, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 0, Count: 3}},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3000, Rule: rs.Fixed}, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 2, Count: 3}},
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}}, Shard: rs.Shard{Index: 1, Count: 3}},
+		{Sigma: .25, MaxSamples: 3200, Seed: 5},
+		{Sigma: .25, MaxSamples: 3200, Seed: 5, Scores: 1000},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed, Scores: 7},
+		{Sigma: .25, MaxSamples: 4000, Rule: rs.ISS, Selection: 200, Tolerance: .02, Scores: 100},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Betting, Radii: []float64{.1}, Noise: "gaussian", Scores: 1000},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}, Shard: rs.Shard{Index: 1, Count: 3}, Scores: 10},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed},
+		{Sigma: .5, MaxSamples: 320, Block: 1, Tolerance: 1e-6, Noise: "gaussian"},
+		{Sigma: .25, MaxSamples: 4000, Block: 1000},
+		{Sigma: .25, MaxSamples: 4000, Rule: rs.ISS, Selection: 200, Tolerance: .02},
+		{Sigma: .12, MaxSamples: 700, Block: 7, Rule: rs.ISS, Tolerance: .1, Relative: true},
+		{Sigma: .25, MaxSamples: 4000, Rule: rs.Betting, Radii: []float64{0, .05, .1, .4}},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Betting, Radii: []float64{.1}, Noise: "gaussian"},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Fixed, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 0, Count: 3}},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Fixed, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 2, Count: 3}},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}, Shard: rs.Shard{Index: 1, Count: 3}},
 	} {
 		images := 40
 		switch {
@@ -169,7 +169,7 @@ func firstDifference(got, want []byte) string {
 // An interrupt loses no finished block: what the second run computes and what the first saved make up the whole.
 func TestInterruptLosesNoFinishedBlock(t *testing.T) {
 	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000}, Workers: 2, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Workers: 2, Ledger: filepath.Join(t.TempDir(), "l")}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	calls := new(atomic.Int64)
@@ -192,7 +192,7 @@ func TestInterruptLosesNoFinishedBlock(t *testing.T) {
 
 func TestCompleteLedgerNeedsNoModel(t *testing.T) {
 	inner, data := mixed(10)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 400}, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Ledger: filepath.Join(t.TempDir(), "l")}
 	first := certify(t, inner, data, opt)
 	if err := os.Chmod(opt.Ledger, 0o444); err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestCompleteLedgerNeedsNoModel(t *testing.T) {
 
 func TestOpenUnfinishedLedger(t *testing.T) {
 	inner, data := mixed(12)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 800}, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 800, Ledger: filepath.Join(t.TempDir(), "l")}
 	whole := certify(t, inner, data, opt)
 	lines := bytes.SplitAfter(testkit.Read(t, opt.Ledger), []byte("\n"))
 	at := bytes.Index(bytes.Join(lines, nil), []byte("claims"))
@@ -229,7 +229,7 @@ func TestOpenUnfinishedLedger(t *testing.T) {
 
 func TestForeignLedgers(t *testing.T) {
 	inner, data := mixed(6)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 400}, Seed: 1, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Seed: 1, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, inner, data, opt)
 	closed := testkit.Read(t, opt.Ledger)
 	at := bytes.Index(closed, []byte("claims"))
@@ -292,7 +292,7 @@ func TestForeignLedgers(t *testing.T) {
 // A ledger of version 1 goes on, and is closed as its version had it: only the header says 1.
 func TestResumeVersion1(t *testing.T) {
 	inner, data := mixed(20)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1600}, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 1600, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, inner, data, opt)
 	now := testkit.Read(t, opt.Ledger)
 	old := bytes.Replace(now, []byte(`"version":3`), []byte(`"version":1`), 1)
@@ -314,7 +314,7 @@ func TestResumeVersion1(t *testing.T) {
 
 func TestTwoRunsOnOneLedger(t *testing.T) {
 	inner, data := mixed(6)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 400}, Ledger: filepath.Join(t.TempDir(), "l"), Workers: 1}
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Ledger: filepath.Join(t.TempDir(), "l"), Workers: 1}
 	tried := false
 	certify(t, model{Classifier: inner, before: func(classifier.Batch) error {
 		if !tried {
@@ -349,7 +349,7 @@ func killedRun(path string, after int) (*rs.Run, error) {
 		}
 		return nil
 	}}
-	return rs.Certify(context.Background(), slow, data, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 3200}, Seed: 9, Ledger: path, Scores: 200})
+	return rs.Certify(context.Background(), slow, data, rs.Options{Sigma: .25, MaxSamples: 3200, Seed: 9, Ledger: path, Scores: 200})
 }
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
@@ -68,8 +68,23 @@ type Settings = rule.Settings
 
 // Options says what to certify and how. Only Sigma has no default.
 type Options struct {
-	Settings           // of the rule and its noise level: Sigma, Alpha, Rule, MaxSamples, ...
-	Noise    noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
+	Sigma      float64 // standard deviation of the noise, unit: full range of a value; > 0
+	Alpha      float64 // bound on the probability that the claim on an image is false; default 0.001
+	Rule       Rule    // default Staged
+	MaxSamples int     // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
+	// samples that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to
+	// a block
+	Selection int
+	Block     int       // samples in one call of the model; default 100
+	Tolerance float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
+	Relative  bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
+	Radii     []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
+	Futility  float64   // of Betting: level of the test that stops hopeless images; default Alpha
+	Shards    int       // of Anytime: follows from Shard; leave it unset
+	// of Betting, without a ledger: an image whose chosen class is not its label is given up, and counts as abstained
+	OnlyCorrect bool
+
+	Noise noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
 	// of the noise; 0: derived from model, data and settings, so that nobody can try seeds
 	// (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 	Seed uint64
@@ -95,15 +110,16 @@ type Options struct {
 	// Counts do not depend on it
 	Memory int64
 
-	// Witness is the first answers of a look before the run. They are asked again before claims are
-	// written, and compared with those of the look when the run began, wherever it goes on; nil:
-	// they are not.
-	Witness *purity.Witness
-
 	Progress progress.Reporter // may be nil
 }
 
 func optionErrorf(format string, args ...any) error { return stopping.OptionErrorf(format, args...) }
+
+// Settings returns the part of the options that the rule knows.
+func (o Options) Settings() (s Settings) {
+	flat.Copy(&s, o)
+	return s
+}
 
 // Plan makes the rule concrete, with defaults filled in: what it can certify, and what an image takes.
 //
@@ -113,7 +129,7 @@ func (o Options) Plan() (*stopping.Plan, error) {
 		return nil, optionErrorf("Shards is %d, but follows from Shard: leave it unset", o.Shards)
 	}
 	o.Shards = o.spreads()
-	return stopping.New(o.Settings)
+	return stopping.New(o.Settings())
 }
 
 // withDefaults fills in the defaults of what is no part of the rule, and refuses what is out of range.

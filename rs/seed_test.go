@@ -188,11 +188,11 @@ func TestLargerRunsAndTheirSamples(t *testing.T) {
 		}
 		return l.Looks[:2]
 	}
-	if small, large := looks(rs.Options{Seed: 7, Settings: rs.Settings{MaxSamples: 200}}), looks(rs.Options{Seed: 7, Settings: rs.Settings{MaxSamples: 800}}); !reflect.DeepEqual(small, large) {
+	if small, large := looks(rs.Options{Seed: 7, MaxSamples: 200}), looks(rs.Options{Seed: 7, MaxSamples: 800}); !reflect.DeepEqual(small, large) {
 		t.Errorf("chosen seed: %v and %v, want the same", small, large)
 	}
-	small := looks(rs.Options{Settings: rs.Settings{MaxSamples: 200}})
-	for name, o := range map[string]rs.Options{"a larger n": {Settings: rs.Settings{MaxSamples: 800}}, "another alpha": {Settings: rs.Settings{MaxSamples: 200, Alpha: .001 + 1e-12}}} {
+	small := looks(rs.Options{MaxSamples: 200})
+	for name, o := range map[string]rs.Options{"a larger n": {MaxSamples: 800}, "another alpha": {MaxSamples: 200, Alpha: .001 + 1e-12}} {
 		if other := looks(o); reflect.DeepEqual(small, other) {
 			t.Errorf("derived seed, %s: %v, the same", name, other)
 		}
@@ -216,7 +216,7 @@ func TestPairedNetworksMeetTheSameNoise(t *testing.T) {
 	header, looks := [2]ledger.Header{}, [2][]ledger.Look{}
 	for _, paired := range []bool{true, false} {
 		for i, weights := range []string{"one", "two"} {
-			o := rs.Options{Paired: paired, Settings: rs.Settings{Sigma: .25, MaxSamples: 200}, Ledger: filepath.Join(t.TempDir(), "l")}
+			o := rs.Options{Paired: paired, Sigma: .25, MaxSamples: 200, Ledger: filepath.Join(t.TempDir(), "l")}
 			certify(t, renamed{inner, weights}, data, o)
 			l, err := ledgerio.Read(o.Ledger)
 			if err != nil {
@@ -229,7 +229,7 @@ func TestPairedNetworksMeetTheSameNoise(t *testing.T) {
 			t.Errorf("paired %v: seeds %d and %d, chosen %v", paired, header[0].Seed, header[1].Seed, header[0].SeedChosen)
 		}
 	}
-	_, err := rs.Certify(t.Context(), inner, data, rs.Options{Paired: true, Seed: 3, Settings: rs.Settings{Sigma: .25}})
+	_, err := rs.Certify(t.Context(), inner, data, rs.Options{Paired: true, Seed: 3, Sigma: .25})
 	var option *rule.OptionError
 	if !errors.As(err, &option) {
 		t.Errorf("a seed beside Paired: %v", err)

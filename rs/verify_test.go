@@ -124,8 +124,8 @@ func TestVerifyUnfinished(t *testing.T) {
 func TestVersion1Resumes(t *testing.T) {
 	m, data := mixed(12)
 	for i, opt := range []rs.Options{
-		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3200}},
-		{Settings: rs.Settings{Sigma: .5, MaxSamples: 1000, Rule: rs.Fixed, Block: 50, Alpha: .01}, Seed: 7, Noise: "gaussian"},
+		{Sigma: .25, MaxSamples: 3200},
+		{Sigma: .5, MaxSamples: 1000, Rule: rs.Fixed, Block: 50, Alpha: .01, Seed: 7, Noise: "gaussian"},
 	} {
 		want := testkit.Read(t, oldLedgers[i])
 		opt.Ledger = filepath.Join(t.TempDir(), "old")
@@ -177,7 +177,7 @@ func TestCanonical(t *testing.T) {
 // Long work on ledgers stops where its context ends, and leaves nothing half written.
 func TestStoppedWorkOnLedgers(t *testing.T) {
 	inner, data := mixed(20)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 400}, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, inner, data, opt)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()

@@ -57,25 +57,26 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 		for _, between := range []bool{false, true} {
 			path := filepath.Join(t.TempDir(), "l")
 			m := drifting{classifier.Linear{Shape: oneGrey, Weights: []float64{1}, Bias: -.5}, new(atomic.Int64), 1 << 60, .05}
-			opt := rs.Options{Settings: rs.Settings{Sigma: .02, Rule: rule, MaxSamples: 20_000}, Ledger: path, Witness: look(t, m), Workers: 1}
+			opt := rs.Options{Sigma: .02, Rule: rule, MaxSamples: 20_000, Ledger: path, Workers: 1}
+			with := look(t, m).With(t.Context())
 			if rule == rs.Anytime {
 				opt.MaxSamples, opt.Until = 0, rs.Until{Samples: 40_000}
 			}
 			data := greys(oneGrey, always(1), 20, 230, 20, 230)
 			calls := m.calls.Load()
 			if between {
-				ctx, stop := context.WithCancel(t.Context())
+				ctx, stop := context.WithCancel(with)
 				first := stoppingModel{m, stop, m.calls, calls + 120}
 				if _, err := rs.Certify(ctx, first, data, opt); !errors.Is(err, context.Canceled) {
 					t.Fatalf("%s: %v", rule, err)
 				}
 				m.after = 0
 				moved := m
-				opt.Witness = look(t, moved)
+				with = look(t, moved).With(t.Context())
 			} else {
 				m.after = calls + 200
 			}
-			_, err := rs.Certify(t.Context(), m, data, opt)
+			_, err := rs.Certify(with, m, data, opt)
 			want := "at the end of the run"
 			if between {
 				want = "when the run went on"
@@ -91,8 +92,8 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 				t.Errorf("%s, between runs %v: the ledger is closed: %v", rule, between, err)
 			}
 			m.after = 1 << 60
-			opt.Witness = look(t, m)
-			if _, err := rs.Certify(t.Context(), m, data, opt); err == nil || !strings.Contains(err.Error(), "contradicted before") {
+			with = look(t, m).With(t.Context())
+			if _, err := rs.Certify(with, m, data, opt); err == nil || !strings.Contains(err.Error(), "contradicted before") {
 				t.Errorf("%s, between runs %v: goes on: %v", rule, between, err)
 			}
 		}
@@ -122,9 +123,9 @@ func TestWitnessOfAnHonestRun(t *testing.T) {
 	if err := beside.AppendChecks(path, purity.Found{Comparisons: 10, Beyond: 5}); err != nil { // of a ledger that was deleted
 		t.Fatal(err)
 	}
-	opt := rs.Options{Settings: rs.Settings{Sigma: .1, Rule: rs.Fixed, MaxSamples: 1000}, Ledger: path, Witness: look(t, m)}
+	opt := rs.Options{Sigma: .1, Rule: rs.Fixed, MaxSamples: 1000, Ledger: path}
 	data := greys(oneGrey, always(1), 100, 120)
-	if _, err := rs.Certify(t.Context(), m, data, opt); err != nil {
+	if _, err := rs.Certify(look(t, m).With(t.Context()), m, data, opt); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := beside.ReadChecks(path); err != nil || found.Contradicted() || found.Comparisons < 300 {
@@ -134,7 +135,7 @@ func TestWitnessOfAnHonestRun(t *testing.T) {
 		t.Errorf("%+v, %v", first, err)
 	}
 	plain := opt
-	plain.Ledger, plain.Witness = filepath.Join(t.TempDir(), "l"), nil
+	plain.Ledger = filepath.Join(t.TempDir(), "l")
 	if _, err := rs.Certify(t.Context(), m, data, plain); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func writeLarge(t *testing.T, path string, images, classes int) {
 	}
 	first := path + ".first"
 	small, err := rs.Certify(t.Context(), classifier.Step{Shape: im.Shape, Thresholds: []float64{.5}}, im, rs.Options{Ledger: first, Seed: 1,
-		Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 2 * classes}})
+		Sigma: .25, Rule: rs.Fixed, MaxSamples: 2 * classes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,7 @@ func (greys) Load(context.Context) (*imageset.Images, error) {
 func TestQueries(t *testing.T) {
 	anytime := filepath.Join(t.TempDir(), "anytime.ledger")
 	step := classifier.Step{Shape: one1, Thresholds: []float64{.2, .4, .6, .8}}
-	settings := rs.Settings{Sigma: .25, Rule: rs.Anytime, Block: 20, Selection: 40}
-	opt := rs.Options{Settings: settings, Seed: 5, Until: rs.Until{Samples: 30_000}, Ledger: anytime}
+	opt := rs.Options{Sigma: .25, Rule: rs.Anytime, Block: 20, Selection: 40, Seed: 5, Until: rs.Until{Samples: 30_000}, Ledger: anytime}
 	_, err := rs.Certify(t.Context(), step, greys{}, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func scoredLedger(t *testing.T) string {
 	im.Labels[5] = 0
 	path := filepath.Join(t.TempDir(), "scored.ledger")
 	model := classifier.Linear{Shape: shape, Weights: []float64{6}, Bias: -3}
-	_, err := rs.Certify(t.Context(), model, fixedImages{images: im}, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 2000}, Scores: 100, Ledger: path})
+	_, err := rs.Certify(t.Context(), model, fixedImages{images: im}, rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 2000, Scores: 100, Ledger: path})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func TestLargestScoreBelowOneHalf(t *testing.T) {
 	})
 	im := &dataset.Images{Name: "greys", Shape: shape, Digest: "sha256:four", IDs: []int{0, 1, 2, 3}, Pixels: []uint8{0, 111, 240, 255}, Labels: []int{0, 0, 2, 2}}
 	path := filepath.Join(t.TempDir(), "three.ledger")
-	if _, err := rs.Certify(t.Context(), model, fixedImages{images: im}, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 5000}, Scores: 100, Ledger: path}); err != nil {
+	if _, err := rs.Certify(t.Context(), model, fixedImages{images: im}, rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 5000, Scores: 100, Ledger: path}); err != nil {
 		t.Fatal(err)
 	}
 	certify := []string{"calib", "certify", "--ledger", path, "--radii", "0,0.2"}

@@ -116,7 +116,7 @@ func TestCertifyTrainedNetResumes(t *testing.T) {
 			im.Pixels = append(im.Pixels, uint8(rng.IntN(1<<(4+id%5))))
 		}
 	}
-	opt := rs.Options{Settings: rs.Settings{Sigma: .5, MaxSamples: 400, Block: 20, Tolerance: 1e-6}, Ledger: filepath.Join(t.TempDir(), "whole"), Workers: 1}
+	opt := rs.Options{Sigma: .5, MaxSamples: 400, Block: 20, Tolerance: 1e-6, Ledger: filepath.Join(t.TempDir(), "whole"), Workers: 1}
 	whole, err := rs.Certify(t.Context(), model, fixedImages{im}, opt)
 	if err != nil {
 		t.Fatal(err)

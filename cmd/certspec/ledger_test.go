@@ -95,7 +95,7 @@ func shadesOfGrey(t *testing.T, shard rs.Shard) string {
 	}
 	path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.ledger", shard.Index))
 	_, err := rs.Certify(t.Context(), classifier.Step{Shape: images.Shape, Thresholds: []float64{.3, .6}}, fixedImages{images},
-		rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 800}, Shard: shard, Ledger: path})
+		rs.Options{Sigma: .25, MaxSamples: 800, Shard: shard, Ledger: path})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestOODSmooth(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), name+".ledger")
 		model := classifier.Linear{Shape: shape, Weights: []float64{6, 0, 0, 0}, Bias: -3}
-		if _, err := rs.Certify(t.Context(), model, fixedImages{images: im}, rs.Options{Settings: rs.Settings{Sigma: .1, Rule: rs.Fixed, MaxSamples: 2000}, Scores: 1000, TopScores: true, Ledger: path}); err != nil {
+		if _, err := rs.Certify(t.Context(), model, fixedImages{images: im}, rs.Options{Sigma: .1, Rule: rs.Fixed, MaxSamples: 2000, Scores: 1000, TopScores: true, Ledger: path}); err != nil {
 			t.Fatal(err)
 		}
 		return path

@@ -143,7 +143,7 @@ func TestHiddenWeights(t *testing.T) {
 				if !stop {
 					counting.left = 1 << 30
 				}
-				_, err = rs.Certify(ctx, counting, flat(6), rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200}, Seed: 1, Ledger: ledger, Workers: 1})
+				_, err = rs.Certify(ctx, counting, flat(6), rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200, Seed: 1, Ledger: ledger, Workers: 1})
 				return err
 			}
 			if err := certify(true); !errors.Is(err, context.Canceled) {

@@ -324,7 +324,7 @@ func TestLedgerOfKilledPrograms(t *testing.T) {
 	certify := func(name string, m classifier.Classifier, workers int) string {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), name)
-		if _, err := rs.Certify(t.Context(), m, images{data}, rs.Options{Settings: rs.Settings{Sigma: 2, MaxSamples: 1000, Block: 50}, Seed: 3, Workers: workers, Ledger: path}); err != nil {
+		if _, err := rs.Certify(t.Context(), m, images{data}, rs.Options{Sigma: 2, MaxSamples: 1000, Block: 50, Seed: 3, Workers: workers, Ledger: path}); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(path)

@@ -43,15 +43,15 @@ func main() {
 	test, err := dataset.Open("synthetic/test[count=20]")
 	check(err)
 
-	recipe := modelfile.Recipe{Network: "twin", Width: 0.5, Sigma: new(0.25), Epochs: 2, BatchSize: 20, LearningRate: 0.002, Optimizer: "adam", Schedule: "triangular"}
-	card, err := train.Run(ctx, train.Options{Recipe: recipe, Train: images, Test: test, Out: path, Backend: backend})
+	card, err := train.Run(ctx, train.Options{Network: "twin", Width: 0.5, Sigma: new(0.25), Epochs: 2, BatchSize: 20, LearningRate: 0.002, Optimizer: "adam", Schedule: "triangular",
+		Train: images, Test: test, Out: path, Backend: backend})
 	check(err)
 	fmt.Printf("%s, width %g: %d parameters, by %s\n", card.Architecture.Name, card.Architecture.Width, card.Parameters, card.Recipe.Optimizer)
 
 	model, err := engine.Open(path, engine.Backend(backend))
 	check(err)
 	defer model.Close()
-	run, err := rs.Certify(ctx, model, test, rs.Options{Settings: rs.Settings{Sigma: 0.25, MaxSamples: 200, Selection: 100}, Ledger: os.Args[1] + "/twin.ledger"})
+	run, err := rs.Certify(ctx, model, test, rs.Options{Sigma: 0.25, MaxSamples: 200, Selection: 100, Ledger: os.Args[1] + "/twin.ledger"})
 	check(err)
 	fmt.Printf("certified %d images; average certified radius in 0 to 1: %v\n", len(run.Rows), run.Rows.ACR().Value >= 0 && run.Rows.ACR().Value < 1)
 

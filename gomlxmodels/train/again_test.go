@@ -348,7 +348,7 @@ func softLedger(t *testing.T, o Options, label func(int) int) string {
 		t.Fatal(err)
 	}
 	_, err = rs.Certify(t.Context(), classifier.Random{Shape: images.Shape, Classes: len(images.Classes)}, relabelled{o.Train, label},
-		rs.Options{Settings: rs.Settings{Sigma: 0.1, MaxSamples: 40, Selection: 20, Block: 20, Rule: "fixed"}, Ledger: path})
+		rs.Options{Sigma: 0.1, MaxSamples: 40, Selection: 20, Block: 20, Rule: "fixed", Ledger: path})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,11 @@ func benchPlan(net string, shape pixel.Shape) *plan {
 // set gives a plan a recipe.
 func (p *plan) set(r modelfile.Recipe, own Own) {
 	var err error
-	if p.run.Recipe, p.parts, err = (Options{Recipe: r, Own: own}).recipe(); err != nil {
+	o := Options{Own: own}
+	if err = o.SetRecipe(r); err == nil {
+		p.run.Recipe, p.parts, err = o.recipe()
+	}
+	if err != nil {
 		panic(err)
 	}
 	p.needs, p.more = p.method.Needs(), nil

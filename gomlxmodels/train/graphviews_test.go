@@ -70,11 +70,11 @@ func TestViewsBy(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]Options{
-		"fouriermix alone, not by \"augmix\"": {Own: Own{Views: augment.AugMix{}}, Recipe: modelfile.Recipe{ViewsBy: ViewsByGraph}},
-		"not by \"\"":                         {Recipe: modelfile.Recipe{ViewsBy: ViewsByGraph}},
+		"fouriermix alone, not by \"augmix\"": {Own: Own{Views: augment.AugMix{}}, ViewsBy: ViewsByGraph},
+		"not by \"\"":                         {ViewsBy: ViewsByGraph},
 		"no views with \"random-resized-crop\"": {Own: Own{Views: augment.FourierMix{}},
-			Recipe: modelfile.Recipe{ViewsBy: ViewsByGraph, Augment: ResizedCrop}},
-		"no maker of views \"device\"": {Own: Own{Views: augment.FourierMix{}}, Recipe: modelfile.Recipe{ViewsBy: "device"}},
+			ViewsBy: ViewsByGraph, Augment: ResizedCrop},
+		"no maker of views \"device\"": {Own: Own{Views: augment.FourierMix{}}, ViewsBy: "device"},
 	} {
 		o.Own.Method = newMethod(t, "gaussian")
 		if _, _, err := o.recipe(); err == nil || !strings.Contains(err.Error(), want) {

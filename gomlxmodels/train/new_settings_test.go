@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -277,15 +278,23 @@ func TestBadNewSettings(t *testing.T) {
 		"[crop=8x8] behind": func(o *Options) {
 			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=10")}}
 		},
-		"the recipe says what the run is to find out": func(o *Options) { o.Start = "x" },
-		`no initialisation "wide"`:                    func(o *Options) { o.Initial = "wide" },
-		"begins with those of there":                  func(o *Options) { o.Initial, o.From = nets.InitialIBP, "there" },
-		"width 1000; expected a factor":               func(o *Options) { o.Width = 1000 },
+		`no initialisation "wide"`:      func(o *Options) { o.Initial = "wide" },
+		"begins with those of there":    func(o *Options) { o.Initial, o.From = nets.InitialIBP, "there" },
+		"width 1000; expected a factor": func(o *Options) { o.Width = 1000 },
 	} {
 		o := options(t, dir, filepath.Join(t.TempDir(), "net"))
 		change(&o)
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+	var o Options
+	if err := flat.Check(o, modelfile.Recipe{}, "Start", "Sets"); err != nil { // which a run finds out
+		t.Error(err)
+	}
+	for _, r := range []modelfile.Recipe{{Start: "x"}, {Soft: "x"}, {Sets: []modelfile.Set{{}}}} {
+		if err := o.SetRecipe(r); err == nil || !strings.Contains(err.Error(), "what the run is to find out") {
+			t.Errorf("%+v: %v", r, err)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/testkit"
@@ -53,8 +52,8 @@ func TestTrainOnMoreThanMemory(t *testing.T) {
 	held = 1 << 20
 	nets.Register(pooled{})
 	o := Options{Train: d, Test: d.Subset(dataset.Skip(9)), Out: filepath.Join(dir, "model"), Backend: "go",
-		Recipe: modelfile.Recipe{Network: "pooled-by-test", Sigma: new(0.0), Epochs: 1, BatchSize: 10,
-			LearningRate: .1, Seed: 1}}
+		Network: "pooled-by-test", Sigma: new(0.0), Epochs: 1, BatchSize: 10,
+		LearningRate: .1, Seed: 1}
 	card, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +61,7 @@ func TestTrainOnMoreThanMemory(t *testing.T) {
 	if card.Accuracy < .999 || card.Train.Images != n {
 		t.Errorf("%+v", card)
 	}
-	o.Out, o.Recipe.Method, o.Network = filepath.Join(dir, "other"), "ccu", "l"
+	o.Out, o.Method, o.Network = filepath.Join(dir, "other"), "ccu", "l"
 	o.More = map[string]Set{"out": {Data: d.Subset(dataset.Count(1000))}}
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "[count=") {
 		t.Errorf("a method that begins with all pixels: %v", err)

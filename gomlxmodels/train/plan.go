@@ -55,7 +55,6 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Recipe = recipe
 	images, err := openPictures(ctx, o.Train, o.Progress)
 	if err != nil {
 		return nil, err
@@ -64,7 +63,8 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	architecture := o.architecture(&images.Images)
+	architecture := nets.Architecture{Name: recipe.Network, Shape: images.Shape, Classes: len(images.Classes),
+		Input: recipe.Input, Width: recipe.Width, Bias: recipe.Bias}
 	needs := made.method.Needs()
 	architecture.Posterior, architecture.Shift, architecture.Denoiser = needs.Posterior, needs.Shift, needs.Denoiser
 	if err := architecture.Check(); err != nil {

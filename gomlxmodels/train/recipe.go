@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"github.com/certspec/certspec/internal/choice"
+	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
@@ -43,6 +45,26 @@ type parts struct {
 	numbers []string // the names of those that the graph takes, in order
 }
 
+// Recipe returns the part of the options that stands on the card of a model, without what the run finds out: the
+// digests of the start, of soft labels and of further sets.
+func (o Options) Recipe() (r modelfile.Recipe) {
+	flat.Copy(&r, o)
+	r.Soft = ""
+	return r
+}
+
+// SetRecipe sets that part, as to train again by the recipe of a card. A start, soft labels and further sets are an
+// error: a card has their digests, and options take their paths and data.
+func (o *Options) SetRecipe(r modelfile.Recipe) error {
+	if r.Start != "" || r.Soft != "" || len(r.Sets) > 0 {
+		return errors.New("train: the recipe says what the run is to find out: the digests of the start, of soft " +
+			"labels and of further sets; a start is given by its path")
+	}
+	r.Soft = o.Soft
+	flat.Copy(o, r)
+	return nil
+}
+
 // Check reports faults of options that show without images, paths and engine: unknown names, values out of range, a
 // method without the views that it takes.
 func (o Options) Check() error {
@@ -52,7 +74,7 @@ func (o Options) Check() error {
 
 // recipe fills in the defaults, checks the values, and makes what they name.
 func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
-	r = o.Recipe
+	r = o.Recipe()
 	d := Defaults()
 	r.Network, r.Input = orDefault(r.Network, d.Network), orDefault(r.Input, d.Input)
 	r.Epochs, r.BatchSize, r.LearningRate = orDefault(r.Epochs, d.Epochs), orDefault(r.BatchSize, d.BatchSize),
@@ -79,9 +101,6 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	needs := p.method.Needs()
 	sigma := *r.Sigma
 	switch {
-	case r.Start != "" || r.Soft != "" || len(r.Sets) > 0:
-		return bad("the recipe says what the run is to find out: the digests of the start, of soft labels and of " +
-			"further sets; a start is given by its path")
 	case r.Initial != "" && !slices.Contains(nets.Initials(), r.Initial):
 		return bad("no initialisation %q; there are %s", r.Initial, choice.List(nets.Initials()))
 	case r.Initial != "" && o.From != "":

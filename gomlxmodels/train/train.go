@@ -26,10 +26,38 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Options say what to train. All but Train, Test and Out may be left zero. Defaults gives what the recipe leaves unset;
-// Start, Soft and Sets are filled in here.
+// Options say what to train. All but Train, Test and Out may be left zero; Defaults gives what stands for a zero.
 type Options struct {
-	modelfile.Recipe
+	// the recipe, see modelfile.Recipe
+	Network          string
+	Input            nets.Input
+	Width            float64
+	Bias             bool
+	Method           string
+	Options          map[string]any
+	Views            string
+	ViewsBy          modelfile.ViewMaker
+	Initial          nets.Initial
+	Sigma            *float64
+	SigmaWarmUp      int
+	Ramps            map[string]schedule.Ramp
+	Epochs           int
+	BatchSize        int
+	LearningRate     float64
+	Schedule         string
+	ScheduleOptions  map[string]any
+	Milestones       []int
+	WarmUp           int
+	Optimizer        string
+	OptimizerOptions map[string]any
+	Momentum         *float64
+	Nesterov         bool
+	WeightDecay      *float64
+	Prune            string
+	PruneOptions     map[string]any
+	Sparsity         *float64
+	Augment          modelfile.Augmentation
+	Seed             uint64
 
 	// Own values take the place of what the recipe names.
 	Own Own
@@ -364,7 +392,3 @@ func (p *plan) endEpoch(s *state) {
 }
 
 // architecture of a run on these images.
-func (o Options) architecture(images *dataset.Images) nets.Architecture {
-	return nets.Architecture{Name: o.Network, Shape: images.Shape, Classes: len(images.Classes), Input: o.Input,
-		Width: o.Width, Bias: o.Bias}
-}

@@ -56,7 +56,7 @@ func options(t testing.TB, dir, out string) Options {
 	}
 	return Options{
 		Train: data, Test: data, Out: out, Backend: "go",
-		Recipe: modelfile.Recipe{Sigma: new(0.1), Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: CropFlip, Nesterov: true, Seed: 5},
+		Sigma: new(0.1), Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: CropFlip, Nesterov: true, Seed: 5,
 	}
 }
 

@@ -79,7 +79,7 @@ func TestExternalLedger(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "toy.ledger")
 	_, err := rs.Certify(context.Background(), classifier.Step{Shape: images.Shape, Thresholds: []float64{0.3, 0.7}}, source{images},
-		rs.Options{Settings: rs.Settings{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 2000}, Seed: 5, Ledger: path})
+		rs.Options{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 2000, Seed: 5, Ledger: path})
 	if err != nil {
 		t.Fatal(err)
 	}

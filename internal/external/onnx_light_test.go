@@ -74,7 +74,7 @@ answer = sorted(glob.glob(os.path.join(os.path.dirname(onnx.__file__), "backend"
 			}
 			rate[keep] = n / (processorSeconds(t) - start)
 			if !keep {
-				run, err := rs.Certify(t.Context(), model, source{data}, rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 8, Selection: 4, Block: 4, Alpha: .05}})
+				run, err := rs.Certify(t.Context(), model, source{data}, rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 8, Selection: 4, Block: 4, Alpha: .05})
 				if err != nil || len(run.Rows) != 1 {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -73,7 +73,7 @@ func pipeRun(t *testing.T, data *dataset.Images, program string, command ...stri
 }
 
 func pipeOptions(ledger string) rs.Options {
-	return rs.Options{Settings: rs.Settings{Sigma: 0.5, Rule: rs.Fixed, MaxSamples: 300}, Seed: 9, Ledger: ledger}
+	return rs.Options{Sigma: 0.5, Rule: rs.Fixed, MaxSamples: 300, Seed: 9, Ledger: ledger}
 }
 
 // blocks draws anew, by their addresses, the samples that a run counted for its bounds, one file of int16 grid values per image.

@@ -38,16 +38,16 @@ var step = classifier.Step{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1},
 
 // certified are runs of every kind. Their ledgers are kept in testdata as they were.
 var certified = map[string]rs.Options{
-	"fixed":        {Settings: rs.Settings{Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000}},
-	"fixed-chosen": {Settings: rs.Settings{Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000, Alpha: .01, Block: 50}, Seed: 7},
-	"staged":       {Settings: rs.Settings{Sigma: .125, MaxSamples: 3200}},
-	"iss":          {Settings: rs.Settings{Sigma: .125, Rule: rs.ISS, MaxSamples: 2000}},
-	"iss-relative": {Settings: rs.Settings{Sigma: .125, Rule: rs.ISS, MaxSamples: 2000, Relative: true, Tolerance: .1}},
-	"betting":      {Settings: rs.Settings{Sigma: .125, Rule: rs.Betting, MaxSamples: 2000, Radii: []float64{0, .0625, .125}}},
-	"gaussian":     {Settings: rs.Settings{Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000}, Noise: "gaussian"},
-	"scores":       {Settings: rs.Settings{Sigma: .125, MaxSamples: 800}, Scores: 20},
-	"shard":        {Settings: rs.Settings{Sigma: .125, MaxSamples: 3200}, Shard: rs.Shard{Index: 1, Count: 3}},
-	"shard-blocks": {Settings: rs.Settings{Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000}, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 1, Count: 2}},
+	"fixed":        {Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000},
+	"fixed-chosen": {Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000, Alpha: .01, Block: 50, Seed: 7},
+	"staged":       {Sigma: .125, MaxSamples: 3200},
+	"iss":          {Sigma: .125, Rule: rs.ISS, MaxSamples: 2000},
+	"iss-relative": {Sigma: .125, Rule: rs.ISS, MaxSamples: 2000, Relative: true, Tolerance: .1},
+	"betting":      {Sigma: .125, Rule: rs.Betting, MaxSamples: 2000, Radii: []float64{0, .0625, .125}},
+	"gaussian":     {Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000, Noise: "gaussian"},
+	"scores":       {Sigma: .125, MaxSamples: 800, Scores: 20},
+	"shard":        {Sigma: .125, MaxSamples: 3200, Shard: rs.Shard{Index: 1, Count: 3}},
+	"shard-blocks": {Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 1, Count: 2}},
 }
 
 // comparable is a ledger, or the scores beside one, without the program that wrote it and the digests that this enters, in version 2 of the
@@ -182,7 +182,7 @@ func TestSingleImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := rs.CertifyOne(t.Context(), step, []uint8{90}, rs.Options{Settings: rs.Settings{Sigma: .125, MaxSamples: 1600}})
+	c, err := rs.CertifyOne(t.Context(), step, []uint8{90}, rs.Options{Sigma: .125, MaxSamples: 1600})
 	if err != nil {
 		t.Fatal(err)
 	}

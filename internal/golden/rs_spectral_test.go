@@ -44,7 +44,7 @@ func TestHeatMap(t *testing.T) {
 	var ledgers bytes.Buffer
 	m, err := spectral.HeatMap(t.Context(), half, list, list, func(ctx context.Context, f spectral.Frequency) (float64, error) {
 		path := filepath.Join(t.TempDir(), "ledger")
-		run, err := rs.Certify(ctx, labelled{corners}, spectral.Probed(shapes(t), f, spectral.ProbeOptions{}), rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}, Ledger: path, Seed: 5})
+		run, err := rs.Certify(ctx, labelled{corners}, spectral.Probed(shapes(t), f, spectral.ProbeOptions{}), rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100, Ledger: path, Seed: 5})
 		if err != nil {
 			return 0, err
 		}
@@ -82,7 +82,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	o := sweep.Options{Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 400}}, Folder: folder, CorruptSeed: 1}
+	o := sweep.Options{Sigma: .25, MaxSamples: 400, Folder: folder, CorruptSeed: 1}
 	if err := sweep.Run(t.Context(), labelled{corner}, shapes(t), append([]sweep.Cell{{}}, cells...), o); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (g *golden) images(name string, n, side int, seed uint64) *dataset.Dataset 
 func (g *golden) options(out string) train.Options {
 	return train.Options{
 		Train: g.images("train", 24, 8, 1), Test: g.images("test", 9, 8, 2), Out: filepath.Join(g.dir, strings.NewReplacer("/", "-", " ", "-").Replace(out)),
-		Recipe: modelfile.Recipe{Sigma: new(0.25), Epochs: 2, BatchSize: 8, LearningRate: 0.05, Seed: 3}, Backend: engine,
+		Sigma: new(0.25), Epochs: 2, BatchSize: 8, LearningRate: 0.05, Seed: 3, Backend: engine,
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 
 func main() {
 	model := classifier.Constant{Shape: pixel.Shape{Height: 2, Width: 2, Channels: 1}, Classes: 2, Class: 1}
-	c, err := rs.CertifyOne(context.Background(), model, make([]uint8, 4), rs.Options{Settings: rs.Settings{Sigma: 0.25, MaxSamples: 1000, Rule: rs.Fixed}})
+	c, err := rs.CertifyOne(context.Background(), model, make([]uint8, 4), rs.Options{Sigma: 0.25, MaxSamples: 1000, Rule: rs.Fixed})
 	fmt.Printf("%d %.4f %v\n", c.Class, c.Radius, err)
 }
 `

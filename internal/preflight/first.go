@@ -35,7 +35,7 @@ type First struct {
 	Note       string   `json:"note,omitempty"` // that fewer answers than usual were compared
 	Warnings   []string `json:"warnings"`
 
-	Witness *purity.Witness `json:"-"` // the first answers, for rs.Options
+	Witness *purity.Witness `json:"-"` // the first answers, for the context of a run
 }
 
 // Use says how a run asks its model. Sigma has no default.
@@ -164,8 +164,8 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 	if block < 1 {
 		return nil, fmt.Errorf("preflight: Block is %d, want at least 1", block)
 	}
-	return &pilot{model: model, info: info, images: images, opt: rs.Options{Settings: rs.Settings{Sigma: use.Sigma,
-		Block: block}, Noise: law}}, nil
+	return &pilot{model: model, info: info, images: images, opt: rs.Options{Sigma: use.Sigma,
+		Block: block, Noise: law}}, nil
 }
 
 // effort is what the look before a run on so many images may ask.

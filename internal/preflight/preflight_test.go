@@ -259,7 +259,7 @@ func TestVerdicts(t *testing.T) {
 			}
 			return good(m, b)
 		}), same, Options{}, "noise", Failure, []string{"100 % of images", "does not seem to be trained", "certspec train --sigma 0.1"}},
-		"trained for less noise": {model(good), same, Options{Run: rs.Options{Settings: rs.Settings{Sigma: 2}}}, "noise", Warning, []string{"100 % of images"}},
+		"trained for less noise": {model(good), same, Options{Run: rs.Options{Sigma: 2}}, "noise", Warning, []string{"100 % of images"}},
 		"batch dependent": {model(func(m [3]float64, b float64) []float64 { // normalised by the batch
 			return []float64{5 * (m[0] - b), 0, 5 * (m[2] - b)}
 		}), same, Options{}, checkRepeat, Failure, []string{"beside", "evaluation"}},
@@ -300,7 +300,7 @@ func TestVerdicts(t *testing.T) {
 func TestGuessingHasNoExplanation(t *testing.T) {
 	d := colours(t, same)
 	for seed := range 20 {
-		r := look(t, model(guess(uint64(seed))), d, Options{Run: rs.Options{Settings: rs.Settings{Block: 10}}})
+		r := look(t, model(guess(uint64(seed))), d, Options{Run: rs.Options{Block: 10}})
 		for _, name := range []string{checkForm, "labels"} {
 			if c := find(t, r, name); c.Verdict != OK {
 				t.Errorf("%d: %+v", seed, c)
@@ -402,7 +402,7 @@ func TestDecodesWhatIsLookedAt(t *testing.T) {
 
 func TestPlans(t *testing.T) {
 	d := colours(t, same)
-	opt := Options{Run: rs.Options{Settings: rs.Settings{Sigma: 0.1, Rule: rs.Fixed, MaxSamples: 5000}, Workers: 1}, Images: 30}
+	opt := Options{Run: rs.Options{Sigma: 0.1, Rule: rs.Fixed, MaxSamples: 5000, Workers: 1}, Images: 30}
 	r := look(t, model(good), d, opt)
 	if r.Images != 30 {
 		t.Fatalf("%d images", r.Images)
@@ -461,7 +461,7 @@ func TestPilotSeed(t *testing.T) {
 	}
 	m := model(good)
 	info, _ := m.Info()
-	opt := rs.Options{Settings: rs.Settings{Sigma: 0.1, MaxSamples: 100, Rule: rs.Fixed}}
+	opt := rs.Options{Sigma: 0.1, MaxSamples: 100, Rule: rs.Fixed}
 	certified, err := rs.Certify(t.Context(), m, d, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -483,11 +483,11 @@ func TestErrors(t *testing.T) {
 		opt   Options
 	}{
 		"Sigma is 0":            {model(good), Options{}},
-		"MaxSamples is 50":      {model(good), Options{Run: rs.Options{Settings: rs.Settings{Sigma: 1, MaxSamples: 50}}}},
-		"Images is -1":          {model(good), Options{Run: rs.Options{Settings: rs.Settings{Sigma: 1}}, Images: -1}},
-		"takes images of 2×2×3": {toy{shape: pixel.Shape{Height: 2, Width: 2, Channels: 3}, classes: 3}, Options{Run: rs.Options{Settings: rs.Settings{Sigma: 1}}}},
-		"1 classes":             {toy{shape: shape, classes: 1}, Options{Run: rs.Options{Settings: rs.Settings{Sigma: 1}}}},
-		"the engine broke":      {broken, Options{Run: rs.Options{Settings: rs.Settings{Sigma: 1}}}},
+		"MaxSamples is 50":      {model(good), Options{Run: rs.Options{Sigma: 1, MaxSamples: 50}}},
+		"Images is -1":          {model(good), Options{Run: rs.Options{Sigma: 1}, Images: -1}},
+		"takes images of 2×2×3": {toy{shape: pixel.Shape{Height: 2, Width: 2, Channels: 3}, classes: 3}, Options{Run: rs.Options{Sigma: 1}}},
+		"1 classes":             {toy{shape: shape, classes: 1}, Options{Run: rs.Options{Sigma: 1}}},
+		"the engine broke":      {broken, Options{Run: rs.Options{Sigma: 1}}},
 	} {
 		if _, err := Run(t.Context(), c.model, d, c.opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
@@ -495,14 +495,14 @@ func TestErrors(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Run(ctx, model(good), colours(t, same), Options{Run: rs.Options{Settings: rs.Settings{Sigma: 1}}}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, model(good), colours(t, same), Options{Run: rs.Options{Sigma: 1}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a cancellation: %v", err)
 	}
 }
 
 // A model that is sure and wrong has no certified radius to expect, whatever its votes are.
 func TestForecastCountsRightAnswers(t *testing.T) {
-	o := rs.Options{Settings: rs.Settings{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 1000}}
+	o := rs.Options{Sigma: 0.25, Rule: rs.Fixed, MaxSamples: 1000}
 	radius := func(known ...Votes) float64 {
 		plan, err := forecast(known, o, 10, 1)
 		if err != nil {

@@ -204,7 +204,7 @@ func TestWrongSetups(t *testing.T) {
 	}
 	const stats, bgr = "images normalised by the statistics of ", "its channels in the order blue, green, red"
 	raw, cifar := form{scale: 1}, usual(colour, stats+"CIFAR-10")
-	opt := Options{Run: rs.Options{Settings: rs.Settings{Sigma: .1}}}
+	opt := Options{Run: rs.Options{Sigma: .1}}
 	for _, f := range []form{raw, cifar} {
 		r := look(t, newNetwork(colour, f, []form{f}), patterns(t, colour), opt)
 		if c := find(t, r, checkForm); *r.CleanAccuracy < .9 || c.Verdict != OK || len(r.Plans) == 0 {

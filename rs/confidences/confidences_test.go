@@ -99,11 +99,11 @@ func TestConfidencesAgainstAllScores(t *testing.T) {
 		opt   rs.Options
 		share func(looks, planned float64) float64 // of α, by the looks that were made
 	}{
-		{rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 4000}, Scores: 1000}, func(_, _ float64) float64 { return 1 }},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 4000}, Scores: 20, Noise: "gaussian"}, func(_, _ float64) float64 { return 1 }},
-		{rs.Options{Settings: rs.Settings{Rule: rs.ISS, MaxSamples: 20_000}, Scores: 500}, func(_, _ float64) float64 { return 1 }},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Staged, MaxSamples: 20_000}, Scores: 1000}, func(_, planned float64) float64 { return 1 / planned }},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Betting, Radii: []float64{0, .3}, MaxSamples: 20_000}, Scores: 1000}, func(looks, _ float64) float64 { return 1 / (looks * (looks + 1)) }},
+		{rs.Options{Rule: rs.Fixed, MaxSamples: 4000, Scores: 1000}, func(_, _ float64) float64 { return 1 }},
+		{rs.Options{Rule: rs.Fixed, MaxSamples: 4000, Scores: 20, Noise: "gaussian"}, func(_, _ float64) float64 { return 1 }},
+		{rs.Options{Rule: rs.ISS, MaxSamples: 20_000, Scores: 500}, func(_, _ float64) float64 { return 1 }},
+		{rs.Options{Rule: rs.Staged, MaxSamples: 20_000, Scores: 1000}, func(_, planned float64) float64 { return 1 / planned }},
+		{rs.Options{Rule: rs.Betting, Radii: []float64{0, .3}, MaxSamples: 20_000, Scores: 1000}, func(looks, _ float64) float64 { return 1 / (looks * (looks + 1)) }},
 	} {
 		for _, misses := range []bool{false, true} {
 			run, scores, opt := scoredLedger(t, c.opt, 1, 230, misses)
@@ -171,7 +171,7 @@ func TestConfidencesAgainstAllScores(t *testing.T) {
 // The intervals contain the range of the true confidence within the radius.
 func TestConfidencesContainTheTruth(t *testing.T) {
 	for value := 0; value < 256; value += 15 {
-		opt := rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 3000, Alpha: 1e-5}, Scores: 300, Noise: "gaussian"}
+		opt := rs.Options{Rule: rs.Fixed, MaxSamples: 3000, Alpha: 1e-5, Scores: 300, Noise: "gaussian"}
 		run, _, opt := scoredLedger(t, opt, 1, uint8(value), false)
 		row := run.Rows[0]
 		if !row.Certified() {
@@ -198,7 +198,7 @@ func TestConfidencesContainTheTruth(t *testing.T) {
 // The subset is that of the images whose radius suffices, right or wrong, with a label; the family divides α by all.
 func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 	m, data := mixed(40)
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 2000}, Scores: 50, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: .25, MaxSamples: 2000, Scores: 50, Ledger: filepath.Join(t.TempDir(), "l")}
 	run := certify(t, m, data, opt)
 	labelled := 0
 	for _, row := range run.Rows {
@@ -241,7 +241,7 @@ func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 }
 
 func TestConfidencesRefuse(t *testing.T) {
-	_, _, opt := scoredLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 400}, Scores: 10}, 1, 230, false)
+	_, _, opt := scoredLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 400, Scores: 10}, 1, 230, false)
 	path := opt.Ledger
 	fails := func(name, path string, o confidences.Options, radius float64) {
 		t.Helper()
@@ -257,14 +257,14 @@ func TestConfidencesRefuse(t *testing.T) {
 	fails("spending", path, confidences.Options{Spending: "all"}, 0)
 
 	m, data := mixed(3)
-	bare := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 100}, Ledger: filepath.Join(t.TempDir(), "l")}
+	bare := rs.Options{Sigma: .25, MaxSamples: 100, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, m, data, bare)
 	fails("no scores", bare.Ledger, confidences.Options{}, 0)
-	_, _, unlabelled := scoredLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 400}, Scores: 10}, -1, 230, false)
+	_, _, unlabelled := scoredLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 400, Scores: 10}, -1, 230, false)
 	fails("no label", unlabelled.Ledger, confidences.Options{}, 0)
 
 	// Scores of another run, altered, cut off, or not there.
-	_, _, other := scoredLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 400}, Scores: 10, Seed: 7}, 1, 230, false)
+	_, _, other := scoredLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 400, Scores: 10, Seed: 7}, 1, 230, false)
 	whole := testkit.Read(t, scorefile.Path(path))
 	for name, b := range map[string][]byte{
 		"of another seed": testkit.Read(t, scorefile.Path(other.Ledger)),

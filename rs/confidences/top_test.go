@@ -58,10 +58,10 @@ func TestTopContainsTheTruth(t *testing.T) {
 		values = append(values, uint8(v))
 	}
 	for _, opt := range []rs.Options{
-		{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 4000}, Noise: "gaussian"},
-		{Settings: rs.Settings{Rule: rs.Staged, MaxSamples: 4000, Alpha: 1e-4}, Noise: "gaussian"},
-		{Settings: rs.Settings{Rule: rs.ISS, MaxSamples: 4000, Alpha: 1e-4}, Noise: "gaussian"},
-		{Settings: rs.Settings{Rule: rs.Betting, Radii: []float64{.1}, MaxSamples: 4000, Alpha: 1e-4}, Noise: "gaussian"},
+		{Rule: rs.Fixed, MaxSamples: 4000, Noise: "gaussian"},
+		{Rule: rs.Staged, MaxSamples: 4000, Alpha: 1e-4, Noise: "gaussian"},
+		{Rule: rs.ISS, MaxSamples: 4000, Alpha: 1e-4, Noise: "gaussian"},
+		{Rule: rs.Betting, Radii: []float64{.1}, MaxSamples: 4000, Alpha: 1e-4, Noise: "gaussian"},
 	} {
 		path := topLedger(t, opt, -1, values...)
 		for _, method := range []confidence.Method{confidence.MethodStandard, confidence.MethodCDF} {
@@ -93,7 +93,7 @@ func TestTopContainsTheTruth(t *testing.T) {
 // shared by the images of all ledgers.
 func TestTopAtRadiusZero(t *testing.T) {
 	r := &recorder{Classifier: classifier.Linear{Shape: oneGrey, Weights: []float64{slope}, Bias: bias}}
-	opt := rs.Options{Settings: rs.Settings{Sigma: testSigma, Rule: rs.Fixed, MaxSamples: 4000}, Workers: 1, Scores: 10, TopScores: true, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: testSigma, Rule: rs.Fixed, MaxSamples: 4000, Workers: 1, Scores: 10, TopScores: true, Ledger: filepath.Join(t.TempDir(), "l")}
 	run := certify(t, r, greys(1, 120), opt)
 	mean, n := 0.0, 0.0
 	for _, row := range r.rows[run.Header.Selection:run.Rows[0].Passes] {
@@ -101,7 +101,7 @@ func TestTopAtRadiusZero(t *testing.T) {
 		n++
 	}
 	mean /= n
-	other := topLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 1000}}, 1, 10, 20, 30)
+	other := topLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 1000}, 1, 10, 20, 30)
 	for _, c := range []struct {
 		paths  []string
 		images float64
@@ -127,7 +127,7 @@ func TestTopCoverage(t *testing.T) {
 	fails := map[confidence.Method]int{}
 	rng := rand.New(rand.NewPCG(3, 5))
 	for range runs {
-		path := topLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 300, Alpha: alpha}, Noise: "gaussian", Seed: rng.Uint64()}, 1, 90)
+		path := topLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 300, Alpha: alpha, Noise: "gaussian", Seed: rng.Uint64()}, 1, 90)
 		for _, method := range []confidence.Method{confidence.MethodStandard, confidence.MethodCDF} {
 			if b := certifyTop(t, method, []float64{0}, path)[0].Bounds[0][0]; b.Lower > want || b.Upper < want {
 				fails[method]++
@@ -142,7 +142,7 @@ func TestTopCoverage(t *testing.T) {
 
 // Samples without scores count as 0 below and as 1 above.
 func TestTopOfMisses(t *testing.T) {
-	opt := rs.Options{Settings: rs.Settings{Sigma: testSigma, Rule: rs.Fixed, MaxSamples: 4000}, Scores: 100, TopScores: true, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: testSigma, Rule: rs.Fixed, MaxSamples: 4000, Scores: 100, TopScores: true, Ledger: filepath.Join(t.TempDir(), "l")}
 	run := certify(t, missing{classifier.Linear{Shape: oneGrey, Weights: []float64{slope}, Bias: bias}}, greys(1, 60), opt)
 	share := float64(run.Rows[0].Misses) / float64(run.Rows[0].Passes)
 	for _, method := range []confidence.Method{confidence.MethodStandard, confidence.MethodCDF} {
@@ -155,7 +155,7 @@ func TestTopOfMisses(t *testing.T) {
 // Top scores change no count, and a replay finds them again.
 func TestTopScoresReplay(t *testing.T) {
 	model := classifier.Linear{Shape: oneGrey, Weights: []float64{slope}, Bias: bias}
-	opt := rs.Options{Settings: rs.Settings{Sigma: testSigma, MaxSamples: 2000}, Scores: 50, Ledger: filepath.Join(t.TempDir(), "l")}
+	opt := rs.Options{Sigma: testSigma, MaxSamples: 2000, Scores: 50, Ledger: filepath.Join(t.TempDir(), "l")}
 	plain := certify(t, model, greys(1, 10, 200), opt)
 	opt.TopScores, opt.Ledger = true, opt.Ledger+"-top"
 	top := certify(t, model, greys(1, 10, 200), opt)
@@ -178,7 +178,7 @@ func TestTopRefusals(t *testing.T) {
 	model := func(bias float64) classifier.Classifier {
 		return classifier.Linear{Shape: oneGrey, Weights: []float64{slope}, Bias: bias}
 	}
-	base := rs.Options{Settings: rs.Settings{Sigma: testSigma, Rule: rs.Fixed, MaxSamples: 500}, Scores: 50, TopScores: true}
+	base := rs.Options{Sigma: testSigma, Rule: rs.Fixed, MaxSamples: 500, Scores: 50, TopScores: true}
 	make := func(name string, m classifier.Classifier, alter func(*rs.Options)) string {
 		opt := base
 		opt.Ledger = filepath.Join(t.TempDir(), name)
@@ -208,7 +208,7 @@ func TestTopRefusals(t *testing.T) {
 	if _, err := confidences.Certify(t.Context(), good, []float64{0}, confidences.Options{}); err == nil || !strings.Contains(err.Error(), "largest") {
 		t.Errorf("confidences of the class from top scores: %v", err)
 	}
-	if err := (rs.Options{Settings: rs.Settings{Sigma: testSigma}, TopScores: true, Ledger: "x"}).CheckScores(); err == nil {
+	if err := (rs.Options{Sigma: testSigma, TopScores: true, Ledger: "x"}).CheckScores(); err == nil {
 		t.Error("TopScores without Scores passes")
 	}
 }

@@ -16,9 +16,12 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/flat"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 // Cell is one corruption at one strength. The zero Cell is the clean set.
@@ -84,11 +87,41 @@ func Cells(names []string, options corrupt.Setting, severities []int) ([]Cell, e
 
 // Options says what to certify in every cell.
 type Options struct {
-	// its Ledger is not used; its Progress is also told what is odd about a cell that was certified
-	Run         rs.Options
-	Folder      string                                 // of the ledgers
-	CorruptSeed uint64                                 // of the corruptions
-	Before      func(cell Cell, run *rs.Options) error // called before each cell that is not done; may be nil
+	Folder      string // of the ledgers
+	CorruptSeed uint64 // of the corruptions
+
+	// the same for every cell, as in rs.Options; Progress is also told what is odd about a cell
+	// that was certified
+	Sigma, Alpha                 float64
+	Rule                         rs.Rule
+	MaxSamples, Selection, Block int
+	Tolerance                    float64
+	Relative                     bool
+	Radii                        []float64
+	Futility                     float64
+	Shards                       int
+	OnlyCorrect                  bool
+	Noise                        noise.Law
+	Seed                         uint64
+	Paired                       bool
+	Scores                       int
+	TopScores                    bool
+	Shard                        rs.Shard
+	Until                        rs.Until
+	Workers                      int
+	Memory                       int64
+	Progress                     progress.Reporter
+
+	// called before each cell that is not done, which is certified under the context that it
+	// returns; may be nil
+	Before func(ctx context.Context, cell Cell) (context.Context, error)
+}
+
+// of are the options of one cell.
+func (o Options) of(cell Cell) (run rs.Options) {
+	flat.Copy(&run, o)
+	run.Ledger = filepath.Join(o.Folder, cell.String()+extension)
+	return run
 }
 
 // Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read,
@@ -111,16 +144,16 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 				return err
 			}
 		}
-		run := o.Run
-		run.Ledger = filepath.Join(o.Folder, cell.String()+extension)
+		run := o.of(cell)
 		certified, err := rs.Finished(ctx, model, images.List, run)
 		if certified == nil && err == nil {
+			within := ctx
 			if o.Before != nil {
-				if err := o.Before(cell, &run); err != nil {
+				if within, err = o.Before(ctx, cell); err != nil {
 					return err
 				}
 			}
-			certified, err = rs.Certify(ctx, model, images, run)
+			certified, err = rs.Certify(within, model, images, run)
 		}
 		if err != nil {
 			return fmt.Errorf("sweep: %v: %w", cell, err)
@@ -130,7 +163,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 			invalid = append(invalid, fmt.Errorf("sweep: %v: %w", cell, err)) // the other cells go on
 		}
 		if warning != "" {
-			o.Run.Progress.Say("warning: %v: %s", cell, warning)
+			o.Progress.Say("warning: %v: %s", cell, warning)
 		}
 	}
 	return errors.Join(invalid...)

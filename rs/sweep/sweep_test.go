@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
@@ -89,8 +90,11 @@ func TestCells(t *testing.T) {
 func TestRunAgainAndOpen(t *testing.T) {
 	model, folder := constant(), filepath.Join(t.TempDir(), "a folder")
 	var before []string
-	o := sweep.Options{Folder: folder, CorruptSeed: 7, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}, Ledger: "not used"},
-		Before: func(c sweep.Cell, _ *rs.Options) error { before = append(before, c.String()); return nil }}
+	o := sweep.Options{Folder: folder, CorruptSeed: 7, Sigma: .25, MaxSamples: 200,
+		Before: func(ctx context.Context, c sweep.Cell) (context.Context, error) {
+			before = append(before, c.String())
+			return ctx, nil
+		}}
 	// The first cells, and then all of them: those that are there are not run again.
 	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:2], o); err != nil {
 		t.Fatal(err)
@@ -131,7 +135,7 @@ func TestRunAgainAndOpen(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	model, folder := constant(), t.TempDir()
-	o := sweep.Options{Folder: folder, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 100}}}
+	o := sweep.Options{Folder: folder, Sigma: .25, MaxSamples: 100}
 	if _, err := sweep.Open(folder); err == nil {
 		t.Error("a folder without ledgers is a sweep")
 	}
@@ -167,7 +171,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("half a ledger: %+v", s)
 	}
 	other := o
-	other.Folder, other.Run.Sigma = t.TempDir(), .5
+	other.Folder, other.Sigma = t.TempDir(), .5
 	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:1], other); err != nil {
 		t.Fatal(err)
 	}
@@ -186,9 +190,9 @@ func TestFinishedCellsReadNothing(t *testing.T) {
 		return pixels, nil
 	}})
 	model := constant()
-	o := sweep.Options{Folder: t.TempDir(), Run: rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}}}
+	o := sweep.Options{Folder: t.TempDir(), Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}
 	for k, change := range []func(){
-		func() {}, func() {}, func() { o.Run.Sigma = .5 },
+		func() {}, func() {}, func() { o.Sigma = .5 },
 	} {
 		change()
 		before, asked := read.Load(), model.calls.Load()
@@ -205,9 +209,16 @@ func TestFinishedCellsReadNothing(t *testing.T) {
 		}
 		model.calls.Store(0)
 	}
-	other := sweep.Options{Folder: o.Folder, Run: rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}}}
+	other := sweep.Options{Folder: o.Folder, Sigma: .25, Rule: rs.Fixed, MaxSamples: 100}
 	var mismatch *ledger.MismatchError
 	if err := sweep.Run(t.Context(), model, d.Subset(dataset.Count(2)), cells(t), other); !errors.As(err, &mismatch) {
 		t.Errorf("other images: %v", err)
+	}
+}
+
+// A cell is certified with all options of a run; its ledger has its place in the folder.
+func TestOptionsHaveAllOfARun(t *testing.T) {
+	if err := flat.Check(sweep.Options{}, rs.Options{}, "Ledger"); err != nil {
+		t.Error(err)
 	}
 }

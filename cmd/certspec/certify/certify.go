@@ -160,8 +160,8 @@ func (o *options) certify(cmd *cobra.Command, in *cli.Input) (run *rs.Run, first
 	if err != nil {
 		return nil, nil, shape, nil, err
 	}
-	o.Progress, o.Witness = cli.Progress(), first.Witness
-	run, stopped = rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
+	o.Progress = cli.Progress()
+	run, stopped = rs.Certify(first.Witness.With(cmd.Context()), in.Model, in.Data, o.Options)
 	if stopped != nil && !(o.Rule == rs.Anytime && errors.Is(stopped, context.Canceled) && run != nil && run.Complete()) {
 		return nil, nil, shape, nil, cli.Usage(stopped)
 	}

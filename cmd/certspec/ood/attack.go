@@ -87,7 +87,8 @@ func (o *attackOptions) run(cmd *cobra.Command) error {
 	if o.Transfer, err = matches(o.Transfer); err != nil {
 		return err
 	}
-	o.AttackOptions.Epsilon, o.AttackOptions.Run = o.epsilon, run
+	o.Epsilon, o.File, o.Shard, o.Name, o.Trained = o.epsilon, run.File, run.Shard, run.Name, run.Trained
+	o.Program, o.Progress = run.Program, run.Progress
 	m, err := ood.Attack(cmd.Context(), n, images, o.AttackOptions)
 	if err != nil {
 		return wrongSize(err)

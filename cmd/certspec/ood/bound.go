@@ -81,14 +81,15 @@ func (o *boundOptions) run(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("factor") {
 		return cli.Usagef("--factor goes with --method densities")
 	}
-	options := ood.Options{Epsilon: o.epsilon, Method: o.method}
+	var options ood.Options
 	var n ood.Network
 	var images *dataset.Dataset
 	var err error
 	if intnet.IsName(o.network.Path) {
 		n, images, err = o.integers(cmd, &options)
 	} else {
-		n, images, options.Run, err = o.open(cmd)
+		n, images, options, err = o.open(cmd)
+		options.Method = o.method
 	}
 	if err != nil {
 		return err
@@ -113,10 +114,10 @@ func (o *boundOptions) integers(cmd *cobra.Command, options *ood.Options) (n *qu
 		return nil, nil, cli.Usagef("%s is an integer network: expected --method %s, whose bounds are exact, "+
 			"without --plain", o.network.Path, feedforward.IBP)
 	}
-	options.Method, options.Arithmetic = feedforward.IBP, feedforward.Integers
-	if images, options.Run, err = o.start(cmd); err != nil {
+	if images, *options, err = o.start(cmd); err != nil {
 		return nil, nil, err
 	}
+	options.Method, options.Arithmetic = feedforward.IBP, feedforward.Integers
 	if n, err = quantize.Open(o.network.Path); err != nil {
 		return nil, nil, err
 	}

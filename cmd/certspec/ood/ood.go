@@ -55,7 +55,7 @@ func (o *runOptions) outputFlags(cmd *cobra.Command) {
 }
 
 // start opens the images, and fills what runs have in common.
-func (o *runOptions) start(cmd *cobra.Command) (images *dataset.Dataset, run ood.Run, err error) {
+func (o *runOptions) start(cmd *cobra.Command) (images *dataset.Dataset, run ood.Options, err error) {
 	if err := cli.Needed(cmd, "model", "data"); err != nil {
 		return nil, run, err
 	}
@@ -63,7 +63,8 @@ func (o *runOptions) start(cmd *cobra.Command) (images *dataset.Dataset, run ood
 		return nil, run, cli.Usagef("--eps %v: expected a number from 0 to 1, in units of the full range of a "+
 			"value", o.epsilon)
 	}
-	run = ood.Run{File: o.out, Name: filepath.Base(o.network.Path), Program: cli.Version(), Progress: cli.Progress()}
+	run = ood.Options{Epsilon: o.epsilon, File: o.out, Name: filepath.Base(o.network.Path), Program: cli.Version(),
+		Progress: cli.Progress()}
 	if o.shard != "" {
 		s, err := cli.ReadShard(o.shard)
 		if err != nil {
@@ -80,7 +81,7 @@ func (o *runOptions) start(cmd *cobra.Command) (images *dataset.Dataset, run ood
 }
 
 // open opens network and images, and fills what bounds and attacks have in common.
-func (o *runOptions) open(cmd *cobra.Command) (*feedforward.Network, *dataset.Dataset, ood.Run, error) {
+func (o *runOptions) open(cmd *cobra.Command) (*feedforward.Network, *dataset.Dataset, ood.Options, error) {
 	images, run, err := o.start(cmd)
 	if err != nil {
 		return nil, nil, run, err

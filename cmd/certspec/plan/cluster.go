@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
@@ -111,7 +112,8 @@ func (o *clusterOptions) job(cmd *cobra.Command, p *Result) (*clusterJob, error)
 
 // sizes bounds the bytes of ledgers and scores: every look is made, and counts as many classes and cells as it can.
 func (j *clusterJob) sizes(p *Result, of preflight.Plan) error {
-	o := rs.Options{Settings: p.settings}
+	var o rs.Options
+	flat.Copy(&o, p.settings)
 	if o.Rule, o.MaxSamples = of.Rule, of.MaxSamples; of.Rule == rs.Betting {
 		o.Radii = p.radii
 	}

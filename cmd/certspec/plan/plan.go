@@ -151,7 +151,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		p = Result{Model: info.Name, Data: list.Name, classes: info.Classes, settings: pilot.Settings, radii: o.Radii}
+		p = Result{Model: info.Name, Data: list.Name, classes: info.Classes, settings: pilot.Settings(), radii: o.Radii}
 		if p.Memory, err = pilot.MemoryOf(info); err != nil {
 			return cli.Usage(err)
 		}

@@ -65,9 +65,9 @@ func (o *options) compareIntegers(ctx context.Context, c classifier.Classifier, 
 	}
 	defer exact.Close()
 	found := &Integers{Images: images.Len(), Samples: min(o.Run.MaxSamples, 5*o.Run.Block), Products: record.Products}
-	settings := rs.Options{Settings: rs.Settings{Sigma: o.Run.Sigma, Alpha: o.Run.Alpha, Rule: rs.Fixed,
+	settings := rs.Options{Sigma: o.Run.Sigma, Alpha: o.Run.Alpha, Rule: rs.Fixed,
 		Block:      o.Run.Block,
-		MaxSamples: found.Samples}, Seed: 1, Progress: o.Run.Progress}
+		MaxSamples: found.Samples, Seed: 1, Progress: o.Run.Progress}
 	var radii [2]compare.Radii
 	for i, model := range []classifier.Classifier{m, exact} {
 		begun := time.Now()

@@ -198,7 +198,7 @@ func (o *heatMapOptions) guarantee(ctx context.Context, in *cli.Input) (*guarant
 	}
 	options := guarantee.Options{Metric: guarantee.Metric(o.Metric), Frequencies: o.Frequencies, Probe: o.Probe,
 		Ball: o.ball, Method: o.method, Folder: o.Folder,
-		Run: ood.Run{Name: filepath.Base(o.input.Model.Path), Trained: model.Trained(), Program: cli.Version(),
+		Run: ood.Options{Name: filepath.Base(o.input.Model.Path), Trained: model.Trained(), Program: cli.Version(),
 			Progress: cli.Progress()}}
 	if o.in != "" {
 		if options.In, err = ood.Read(o.in); err != nil {

@@ -2,6 +2,7 @@
 package sweep
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -25,6 +27,7 @@ type swept struct {
 // options are what the flags ask.
 type options struct {
 	sweep.Options
+	run   rs.Options
 	input cli.InputOptions
 	cells cellOptions
 	list  bool
@@ -55,9 +58,9 @@ The same command with more corruptions adds their ledgers. certspec ledger metri
 		o.cells.flags(f)
 		f.Uint64Var(&o.CorruptSeed, "corrupt-seed", 0, "of the corruptions")
 	})
-	cli.RunFlags(cmd, &o.Run)
+	cli.RunFlags(cmd, &o.run)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
-		f.Floats(&o.Run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
+		f.Floats(&o.run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.OutFolder(&o.Folder, "folder for the ledgers")
@@ -76,10 +79,10 @@ func (o *options) certify(cmd *cobra.Command) error {
 	if err := cli.CheckRun(cmd); err != nil {
 		return err
 	}
-	if err := cli.CheckRadii(o.Run.Radii); err != nil {
+	if err := cli.CheckRadii(o.run.Radii); err != nil {
 		return err
 	}
-	if _, err := o.Run.Plan(); err != nil {
+	if _, err := o.run.Plan(); err != nil {
 		return cli.Usage(err)
 	}
 	cells, err := o.cells.cells()
@@ -100,24 +103,24 @@ func (o *options) certify(cmd *cobra.Command) error {
 	}
 	defer in.Close()
 	var first *preflight.First
-	o.Before = func(_ sweep.Cell, run *rs.Options) (err error) {
+	flat.Copy(&o.Options, o.run)
+	o.Before = func(ctx context.Context, _ sweep.Cell) (context.Context, error) {
 		if first == nil {
-			loaded, err := in.Some(cmd.Context(), rs.Shard{})
+			loaded, err := in.Some(ctx, rs.Shard{})
 			if err != nil {
-				return err
+				return nil, err
 			}
-			use := preflight.UseOf(o.Run)
+			use := preflight.UseOf(o.run)
 			use.Each *= len(cells)
-			if first, err = cli.LookFirst(cmd.Context(), in.Model, loaded, use); err != nil {
-				return err
+			if first, err = cli.LookFirst(ctx, in.Model, loaded, use); err != nil {
+				return nil, err
 			}
 		}
-		run.Witness = first.Witness
-		return nil
+		return first.Witness.With(ctx), nil
 	}
 	at := 0
 	bar := cli.Progress()
-	o.Run.Progress = func(s progress.State) {
+	o.Progress = func(s progress.State) {
 		if s.Message != "" {
 			done.Warnings = append(done.Warnings, strings.TrimPrefix(s.Message, "warning: "))
 		}

@@ -72,7 +72,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)",
 			cli.DataNames)
 	})
-	o.settings = settings.Of(&o.Recipe)
+	o.settings = settings.Of(&o.Options)
 	network := []string{"net", "input", "width", "bias"}
 	add := func(f *cli.Flags, of func(name string) bool) {
 		for _, k := range o.settings {
@@ -169,8 +169,8 @@ func (o *options) check(cmd *cobra.Command, data string) error {
 		return cli.Usagef("--out is missing: the path of the model file, e.g. --out models/fmnist-cnn-s025")
 	case o.BatchSize == 1:
 		return cli.Usagef("--batch 1: expected at least 2")
-	case !(o.Noise() >= 0):
-		return cli.Usagef("--sigma %v: expected 0 or more", o.Noise())
+	case !(o.Recipe().Noise() >= 0):
+		return cli.Usagef("--sigma %v: expected 0 or more", o.Recipe().Noise())
 	}
 	for _, k := range o.settings {
 		if f.Changed(k.Name) && k.Unset() && !slices.Contains([]string{"0", "false", ""}, f.Lookup(k.Name).DefValue) {
@@ -181,19 +181,19 @@ func (o *options) check(cmd *cobra.Command, data string) error {
 		if !f.Changed(flag) {
 			continue
 		}
-		if o.Recipe.Options == nil {
-			o.Recipe.Options = map[string]any{}
+		if o.Options.Options == nil {
+			o.Options.Options = map[string]any{}
 		}
-		if _, both := o.Recipe.Options[option]; both {
+		if _, both := o.Options.Options[option]; both {
 			return cli.Usagef("--%s and --option %s=; expected one of them", flag, option)
 		}
-		o.Recipe.Options[option], _ = strconv.ParseFloat(f.Lookup(flag).Value.String(), 64)
+		o.Options.Options[option], _ = strconv.ParseFloat(f.Lookup(flag).Value.String(), 64)
 	}
 	if o.Views != "" {
 		if _, err := augment.Parse(o.Views); err != nil {
 			return cli.Usagef("--views %s: %v", o.Views, err)
 		}
-	} else if m, err := method.With(o.Recipe.Method, o.Recipe.Options); err == nil && m.Needs().Views > 1 {
+	} else if m, err := method.With(o.Method, o.Options.Options); err == nil && m.Needs().Views > 1 {
 		return cli.Usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix",
 			m.Name(), m.Needs().Views)
 	}

@@ -24,6 +24,23 @@ const (
 	columns   = 10
 )
 
+// witnessKey is that of a Witness in a context.
+type witnessKey struct{}
+
+// With returns a context that carries the first answers of a look, for the run that follows it.
+func (w *Witness) With(ctx context.Context) context.Context {
+	if w == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, witnessKey{}, w)
+}
+
+// WitnessIn returns what With put into a context, or nil.
+func WitnessIn(ctx context.Context) *Witness {
+	w, _ := ctx.Value(witnessKey{}).(*Witness)
+	return w
+}
+
 // witness keeps the first answers of a check that got as far.
 func (c *checker) witness() *Witness {
 	if len(c.answers) == 0 || len(c.answers) < len(c.blocks) {

@@ -217,10 +217,8 @@ func (m *meter) trainingRate(ctx context.Context, model *recipe.Model, d *datase
 	var first, last time.Time
 	var at, from float64
 	_, err = train.Run(steps, train.Options{
-		Recipe: modelfile.Recipe{
-			Network: model.Network, Input: model.Input, Width: model.Width, Bias: model.Bias,
-			Sigma: new(0.25), BatchSize: batch, Epochs: 1000, LearningRate: 1e-6,
-		},
+		Network: model.Network, Input: model.Input, Width: model.Width, Bias: model.Bias,
+		Sigma: new(0.25), BatchSize: batch, Epochs: 1000, LearningRate: 1e-6,
 		Train: d, Test: d, Out: filepath.Join(folder, "model"), Backend: m.Options.Training,
 		Progress: func(s progress.State) {
 			if s.Final {
@@ -258,8 +256,8 @@ func (m *meter) sampleRate(ctx context.Context, path string, model *recipe.Model
 	}
 	defer m.Close()
 	var c classifier.Classifier = net
-	o := rs.Options{Settings: rs.Settings{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100,
-		Selection: 100}}
+	o := rs.Options{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100,
+		Selection: 100}
 	for n := min(2, images.Len()); ; n = min(2*n, images.Len()) {
 		part := *images
 		part.IDs, part.Labels, part.Pixels = images.IDs[:n], images.Labels[:n], images.Pixels[:n*images.Shape.Len()]

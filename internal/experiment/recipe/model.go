@@ -352,7 +352,10 @@ func (s *Setup) Options(m Model) (o train.Options, err error) {
 		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run "+
 			"does that, and certspec adapt for one", m.Name, m.Adapt.Method)
 	}
-	o.Recipe, o.Soft = m.Recipe, m.Soft
+	if err := o.SetRecipe(m.Recipe); err != nil {
+		return o, err
+	}
+	o.Soft = m.Soft
 	if o.Own.Method, err = s.Method(m); err != nil {
 		err = fmt.Errorf("experiment: %s: %w", m.Name, err)
 	}

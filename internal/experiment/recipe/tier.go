@@ -110,8 +110,8 @@ type CertifySettings struct {
 // Options are the settings as Certify takes them.
 func (c CertifySettings) Options(sigma float64) rs.Options {
 	return rs.Options{
-		Settings: rs.Settings{Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block,
-			Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii}, Noise: noise.Law(c.Noise), Paired: c.Paired,
+		Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block,
+		Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii, Noise: noise.Law(c.Noise), Paired: c.Paired,
 	}
 }
 

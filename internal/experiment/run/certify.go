@@ -7,7 +7,6 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
@@ -37,7 +36,7 @@ func (r *Runner) certify(ctx context.Context, j plan.Job) error {
 	o := r.Manifest.Tier.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress = store.LedgerPath(r.Folder, j.Model, j.Cell), r.progress
 	clean, _ := r.Manifest.ImagesOf(j.Model, sweep.Cell{})
-	if o.Witness, err = r.look(ctx, model, clean, o); err != nil {
+	if ctx, err = r.look(ctx, model, clean, o); err != nil {
 		return err
 	}
 	_, err = rs.Certify(ctx, model, images, o)
@@ -45,11 +44,12 @@ func (r *Runner) certify(ctx context.Context, j plan.Job) error {
 }
 
 // look looks a model over before it certifies first: whether it is a function of one image, and how it does. The
-// images are clean ones, so that the first answers are about the same ones wherever the experiment goes on.
-func (r *Runner) look(ctx context.Context, m classifier.Classifier, on string, o rs.Options) (*purity.Witness, error) {
+// images are clean ones, so that the first answers are about the same ones wherever the experiment goes on. The context
+// that it returns carries these answers.
+func (r *Runner) look(ctx context.Context, m classifier.Classifier, on string, o rs.Options) (context.Context, error) {
 	of := r.Opened + " on " + on
 	if r.looked == of {
-		return r.witness, nil
+		return r.witness.With(ctx), nil
 	}
 	images, err := r.Set(on)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Runner) look(ctx context.Context, m classifier.Classifier, on string, o
 		r.say("warning: %s: %s", r.Opened, warning)
 	}
 	r.looked, r.witness = of, first.Witness
-	return first.Witness, nil
+	return first.Witness.With(ctx), nil
 }
 
 // corrupted opens a data set and corrupts it, where there is a change.

@@ -38,7 +38,7 @@ func (r *Runner) certifyConfidences(ctx context.Context, j plan.Job) error {
 	path := store.CalibrationPath(r.Folder, j.Model)
 	o := t.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress, o.Scores = path, r.progress, cmp.Or(t.Cells, ledger.MaxScoreCells)
-	if o.Witness, err = r.look(ctx, model, name, o); err != nil {
+	if ctx, err = r.look(ctx, model, name, o); err != nil {
 		return err
 	}
 	if _, err := rs.Certify(ctx, model, images, o); err != nil {

@@ -25,7 +25,8 @@ func (r *Runner) attack(ctx context.Context, j plan.Job) error {
 	t := r.Manifest.Tier.Adversary
 	run.File = store.ScoresPath(f, r.Folder, j.Model, j.Part, a.Ending(j.Kind))
 	o := ood.AttackOptions{Epsilon: f.Epsilon, Near: f.Near, Attacks: t.Attacks, Steps: t.Steps, Restarts: t.Restarts,
-		Monotone: t.Monotone, Run: run}
+		Monotone: t.Monotone, File: run.File, Name: run.Name, Trained: run.Trained, Program: run.Program,
+		Progress: run.Progress}
 	if j.Kind == recipe.TransferJob {
 		o.Attacks, o.BestTransfer = []string{}, t.Transfer
 		for _, other := range j.With {
@@ -54,25 +55,27 @@ func (r *Runner) bound(ctx context.Context, j plan.Job) error {
 	}
 	type measured struct {
 		file, data string
-		options    ood.Options
+		epsilon    float64
+		method     feedforward.Method
+		arithmetic feedforward.Arithmetic
 	}
 	all := []measured{
-		{store.OwnScoresPath(r.Folder, j.Model), r.OwnImages(j.Model), ood.Options{}},
-		{store.ScoresPath(f, r.Folder, j.Model, j.Part, recipe.BoundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon,
-			Method: feedforward.IBP}},
+		{store.OwnScoresPath(r.Folder, j.Model), r.OwnImages(j.Model), 0, "", ""},
+		{store.ScoresPath(f, r.Folder, j.Model, j.Part, recipe.BoundEnds), f.Images[at],
+			f.Epsilon, feedforward.IBP, ""},
 	}
 	if f.Bounds() != "" {
 		all = append(all, measured{store.ScoresPath(f, r.Folder, j.Model, j.Part, f.BoundEnding()),
-			recipe.Select(f.Images[at], b.Images),
-			ood.Options{Epsilon: f.Epsilon, Method: b.BoundMethod(), Arithmetic: b.Arithmetic}})
+			recipe.Select(f.Images[at], b.Images), f.Epsilon, b.BoundMethod(), b.Arithmetic})
 	}
 	for _, what := range all {
 		data, err := r.Set(what.data)
 		if err != nil {
 			return err
 		}
-		what.options.Run, what.options.File = run, what.file
-		m, err := ood.Measure(ctx, n, data, what.options)
+		o := run
+		o.File, o.Epsilon, o.Method, o.Arithmetic = what.file, what.epsilon, what.method, what.arithmetic
+		m, err := ood.Measure(ctx, n, data, o)
 		if err != nil {
 			return err
 		}
@@ -85,11 +88,11 @@ func (r *Runner) bound(ctx context.Context, j plan.Job) error {
 }
 
 // network opens a model as layers.
-func (r *Runner) network(ctx context.Context, m *recipe.Model) (*feedforward.Network, ood.Run, error) {
+func (r *Runner) network(ctx context.Context, m *recipe.Model) (*feedforward.Network, ood.Options, error) {
 	model, err := r.Open(ctx, m)
 	if err != nil {
-		return nil, ood.Run{}, err
+		return nil, ood.Options{}, err
 	}
 	n, err := model.FeedForward(ctx)
-	return n, ood.Run{Name: m.Name, Trained: model.Trained(), Program: r.Options.Program, Progress: r.progress}, err
+	return n, ood.Options{Name: m.Name, Trained: model.Trained(), Program: r.Options.Program, Progress: r.progress}, err
 }

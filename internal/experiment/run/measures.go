@@ -121,7 +121,7 @@ func (r *Runner) heatMap(ctx context.Context, j plan.Job) error {
 		return err
 	}
 	o := m.Options(r.Manifest.Tier, j.Model)
-	if o.Run.Witness, err = r.look(ctx, model, name, o.Run); err != nil {
+	if ctx, err = r.look(ctx, model, name, o.Run); err != nil {
 		return err
 	}
 	o.Folder, o.Progress = filepath.Join(r.Folder, "ledgers", j.Model.Slug(), recipe.HeatMapKey), r.progress

@@ -55,7 +55,7 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 			images.Labels[i] = p.Class
 		}
 	}
-	run, err := rs.Certify(t.Context(), network, source{images}, rs.Options{Settings: rs.Settings{Sigma: sigma, MaxSamples: 500, Rule: rs.Fixed}})
+	run, err := rs.Certify(t.Context(), network, source{images}, rs.Options{Sigma: sigma, MaxSamples: 500, Rule: rs.Fixed})
 	if err != nil {
 		t.Fatal(err)
 	}

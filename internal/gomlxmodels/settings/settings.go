@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
@@ -64,16 +63,16 @@ var usages = map[string]string{
 	"seed": "seed of weights, order, crops, flips and noise",
 }
 
-// Of are the settings of a recipe, in its order, which they set.
-func Of(r *modelfile.Recipe) (list []*Setting) {
+// Of are the settings of a recipe, in its order, which set those of training.
+func Of(o *train.Options) (list []*Setting) {
 	known := map[string]func() []string{
 		"net": nets.Names, "input": words(nets.Inputs), "initial": words(nets.Initials), "method": method.Names,
 		"schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(train.Augmentations), "prune": prune.Names,
 		"views-by": func() []string { return []string{string(train.ViewsByHost), string(train.ViewsByGraph)} },
 	}
-	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(train.Defaults())
-	for i := range of.NumField() {
-		f := of.Type().Field(i)
+	of, defaults := reflect.ValueOf(o).Elem(), reflect.ValueOf(train.Defaults())
+	for i := range defaults.NumField() {
+		f := defaults.Type().Field(i)
 		name := f.Tag.Get("flag")
 		if name == "-" {
 			continue
@@ -85,7 +84,7 @@ func Of(r *modelfile.Recipe) (list []*Setting) {
 				name = strings.TrimSuffix(name, "s")
 			}
 		}
-		k := &Setting{Name: name, Usage: usages[name], Known: known[name], to: of.Field(i),
+		k := &Setting{Name: name, Usage: usages[name], Known: known[name], to: of.FieldByName(f.Name),
 			standard: defaults.Field(i)}
 		if name == "net" || name == "method" || name == "prune" {
 			k.Usage += ": " + strings.Join(k.Known(), ", ")

@@ -4,11 +4,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
 func TestSettings(t *testing.T) {
-	var r modelfile.Recipe
+	var r train.Options
 	for _, k := range Of(&r) {
 		if k.Name == "" || k.Usage == "" || k.Type() == "" {
 			t.Errorf("setting %+v", k)

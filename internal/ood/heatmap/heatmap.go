@@ -15,7 +15,6 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/pixel"
@@ -42,7 +41,7 @@ type Options struct {
 	Ball        float64               // 0: bounds along segments; else over balls of this radius around probed images
 	In          *ood.Measurement      // of GAUC: the confidences on the network's own images
 	Method      feedforward.Method    // "": feedforward.CROWN
-	Run         ood.Run               // of each frequency; its File is chosen here
+	Run         ood.Options           // of each frequency; its ball, method, probe and file are chosen here
 	Folder      string                // of a file for each frequency; "": nothing is kept
 }
 
@@ -119,9 +118,10 @@ func Run(ctx context.Context, n *feedforward.Network, data imageset.Source, o Op
 		if o.Folder != "" {
 			run.File = filepath.Join(o.Folder, fmt.Sprintf("u%+dv%+d.ood", f.U, f.V))
 		}
-		probe := &ood.Probe{Probe: record.Probe{U: f.U, V: f.V, Seed: o.Probe.Seed, Shared: o.Probe.Shared},
-			Norm: r.Norm, Direction: direction}
-		m, err := ood.Measure(ctx, n, data, ood.Options{Epsilon: o.Ball, Method: o.Method, Probe: probe, Run: run})
+		run.Epsilon, run.Method = o.Ball, o.Method
+		run.Probe = &ood.Probe{U: f.U, V: f.V, Seed: o.Probe.Seed, Shared: o.Probe.Shared, Norm: r.Norm,
+			Direction: direction}
+		m, err := ood.Measure(ctx, n, data, run)
 		if err != nil {
 			return 0, err
 		}

@@ -99,9 +99,9 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 	}
 	digest := sha256.Sum256(text)
 	h.Seed = binary.BigEndian.Uint64(digest[:8]) | 1
-	opt := rs.Options{Settings: rs.Settings{Rule: rs.Betting, Sigma: h.Sigma, Alpha: h.Alpha, MaxSamples: h.MaxSamples,
+	opt := rs.Options{Rule: rs.Betting, Sigma: h.Sigma, Alpha: h.Alpha, MaxSamples: h.MaxSamples,
 		Selection: h.Selection, Block: h.Block, Radii: []float64{h.Radius}, Futility: futility,
-		OnlyCorrect: true}, Noise: h.Noise, Seed: h.Seed}
+		OnlyCorrect: true, Noise: h.Noise, Seed: h.Seed}
 	file, pairs, err := openRecord(o.Record, *h)
 	if err != nil {
 		return out, err

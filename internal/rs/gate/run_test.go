@@ -140,8 +140,8 @@ func TestGivingUpChangesNoDifference(t *testing.T) {
 	for i := range x.Labels {
 		places = append(places, i)
 	}
-	opt := rs.Options{Settings: rs.Settings{Rule: rs.Betting, Sigma: .05, Alpha: .001, MaxSamples: 400, Selection: 20,
-		Block: 20, Radii: []float64{.02}}, Seed: 5}
+	opt := rs.Options{Rule: rs.Betting, Sigma: .05, Alpha: .001, MaxSamples: 400, Selection: 20,
+		Block: 20, Radii: []float64{.02}, Seed: 5}
 	all, most, err := certify(t.Context(), step(.25, .5, .75), step(.25, .5, .85), x, places, opt)
 	if err != nil {
 		t.Fatal(err)

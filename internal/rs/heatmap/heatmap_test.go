@@ -39,7 +39,7 @@ func setUp(t *testing.T) (counting, *dataset.Dataset) {
 }
 
 func options(folder string, m heatmap.Metric) heatmap.Options {
-	return heatmap.Options{Metric: m, Radius: .1, Frequencies: heatmap.Both(0, 2), Folder: folder, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200, Rule: rs.Fixed, Selection: 100}}}
+	return heatmap.Options{Metric: m, Radius: .1, Frequencies: heatmap.Both(0, 2), Folder: folder, Run: rs.Options{Sigma: .25, MaxSamples: 200, Rule: rs.Fixed, Selection: 100}}
 }
 
 // A model of one class has the same certificates at every frequency: those of rs.Certify on the images as they are. A second metric reads

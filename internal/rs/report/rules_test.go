@@ -32,10 +32,10 @@ func TestEveryRule(t *testing.T) {
 		options rs.Options
 		want    []string
 	}{
-		{rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 1000}}, []string{"**Fixed.** Every image gets 1,000 noise samples"}},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Staged, MaxSamples: 3200}}, []string{"**Staged.** There are 6 planned looks, after 100, 200, 400, 800, 1,600, 3,200 noise samples", "α/6"}},
-		{rs.Options{Settings: rs.Settings{Rule: rs.ISS, MaxSamples: 5000}}, []string{"**Input-specific.**", "at most 5,000", "first 1,000 noise samples, which enter no bound"}},
-		{rs.Options{Settings: rs.Settings{Rule: rs.Betting, MaxSamples: 3000, Radii: []float64{0, .1, .25}}}, []string{"**Betting.** The radii 0, 0.1, 0.25", "Ville", "at level 0.001", "| 0.1 |"}},
+		{rs.Options{Rule: rs.Fixed, MaxSamples: 1000}, []string{"**Fixed.** Every image gets 1,000 noise samples"}},
+		{rs.Options{Rule: rs.Staged, MaxSamples: 3200}, []string{"**Staged.** There are 6 planned looks, after 100, 200, 400, 800, 1,600, 3,200 noise samples", "α/6"}},
+		{rs.Options{Rule: rs.ISS, MaxSamples: 5000}, []string{"**Input-specific.**", "at most 5,000", "first 1,000 noise samples, which enter no bound"}},
+		{rs.Options{Rule: rs.Betting, MaxSamples: 3000, Radii: []float64{0, .1, .25}}, []string{"**Betting.** The radii 0, 0.1, 0.25", "Ville", "at level 0.001", "| 0.1 |"}},
 	} {
 		c.options.Sigma, c.options.Ledger = .25, filepath.Join(t.TempDir(), "a b.ledger")
 		run, err := rs.Certify(t.Context(), model, memory{im}, c.options)

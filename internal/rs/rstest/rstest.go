@@ -22,7 +22,7 @@ import (
 //
 // Errors: those of the files.
 func ScoredLedger(ctx context.Context, folder string, images, n int) (path string, err error) {
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: n}, Seed: 1,
+	opt := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: n, Seed: 1,
 		Scores: ledger.MaxScoreCells, Ledger: filepath.Join(folder, "template.ledger")}
 	step := classifier.Step{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Thresholds: []float64{.2, .4, .6, .8}}
 	run, err := rs.Certify(ctx, step, grey{}, opt)

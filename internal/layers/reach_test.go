@@ -1,0 +1,284 @@
+package layers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program is what the packages of this module declare.
+type program struct {
+	set      *token.FileSet
+	packages map[string]*types.Package
+}
+
+// listed is a package as go list has it.
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles, CgoFiles       []string
+	Module                  *struct{ Path string }
+}
+
+// goList asks for packages.
+func goList(t *testing.T, args ...string) (all []listed) {
+	list := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,Module"}, args...)...)
+	list.Dir = "../.."
+	out, err := list.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("go list: %s", exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// load type-checks the declarations of this module from their sources; of other modules it takes what the compiler
+// exported.
+func load(t *testing.T) *program {
+	var others []string
+	var own []listed
+	for _, p := range goList(t, "-deps", "./...") { // dependencies first
+		if p.Module != nil && p.Module.Path == module {
+			own = append(own, p)
+		} else if p.ImportPath != "unsafe" {
+			others = append(others, p.ImportPath)
+		}
+	}
+	exported := map[string]string{}
+	for _, p := range goList(t, append([]string{"-export"}, others...)...) {
+		exported[p.ImportPath] = p.Export
+	}
+	loaded := &program{token.NewFileSet(), map[string]*types.Package{}}
+	foreign := importer.ForCompiler(loaded.set, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exported[path])
+	})
+	check := types.Config{IgnoreFuncBodies: true, FakeImportC: true, Importer: importing(func(path string) (*types.Package, error) {
+		if p := loaded.packages[path]; p != nil {
+			return p, nil
+		}
+		return foreign.Import(path)
+	})}
+	for _, p := range own {
+		var files []*ast.File
+		for _, name := range append(p.GoFiles, p.CgoFiles...) {
+			f, err := parser.ParseFile(loaded.set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		checked, err := check.Check(p.ImportPath, loaded.set, files, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded.packages[p.ImportPath] = checked
+	}
+	return loaded
+}
+
+type importing func(path string) (*types.Package, error)
+
+func (f importing) Import(path string) (*types.Package, error) { return f(path) }
+
+// public reports whether another module can import a package of this one.
+func public(path string) bool {
+	return !slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "internal" || s == "cmd" })
+}
+
+// names are the exported names of a package, sorted.
+func names(p *types.Package) []types.Object {
+	var all []types.Object
+	for _, name := range p.Scope().Names() {
+		if o := p.Scope().Lookup(name); o.Exported() {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// What is reachable from a public name is public and can be named: whoever gets a value can declare a variable, a
+// parameter or a field for it, and finds its fields and methods in the documentation.
+func TestReachableFromPublicNamesIsPublic(t *testing.T) {
+	loaded := load(t)
+	found := map[string]bool{}
+	for _, path := range slices.Sorted(maps.Keys(loaded.packages)) {
+		p := loaded.packages[path]
+		if !public(path) || p.Name() == "main" {
+			continue
+		}
+		for _, o := range names(p) {
+			r := reach{by: strings.TrimPrefix(path, module+"/") + "." + o.Name(), seen: map[types.Type]bool{}, found: found}
+			if named, ok := types.Unalias(o.Type()).(*types.Named); ok {
+				if _, isType := o.(*types.TypeName); isType && named.Obj() == o {
+					r.declared(named, r.by)
+					continue
+				}
+			}
+			r.walk(o.Type(), r.by)
+		}
+	}
+	text, err := os.ReadFile("testdata/leaks.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for leak := range strings.Lines(string(text)) {
+		if leak = strings.TrimSpace(leak); !found[leak] {
+			t.Errorf("%s is mended: take it off testdata/leaks.txt", leak)
+		}
+		delete(found, leak)
+	}
+	for _, leak := range slices.Sorted(maps.Keys(found)) {
+		t.Errorf("%s cannot be named: publish the type, take another that is public, or unexport the name", leak)
+	}
+}
+
+// reach walks what a public name leads to.
+type reach struct {
+	by    string
+	seen  map[types.Type]bool
+	found map[string]bool
+}
+
+// walk looks at a type that stands at a place of a declaration.
+func (r *reach) walk(t types.Type, at string) {
+	t = types.Unalias(t)
+	if r.seen[t] {
+		return
+	}
+	r.seen[t] = true
+	switch t := t.(type) {
+	case *types.Named:
+		o := t.Obj()
+		for arg := range t.TypeArgs().Types() {
+			r.walk(arg, at)
+		}
+		if o.Pkg() == nil || o.Pkg().Path() != module && !strings.HasPrefix(o.Pkg().Path(), module+"/") {
+			return
+		}
+		if path := o.Pkg().Path(); !public(path) || !o.Exported() {
+			r.found[fmt.Sprintf("%s: %s.%s", at, strings.TrimPrefix(path, module+"/"), o.Name())] = true
+		}
+	case *types.Pointer:
+		r.walk(t.Elem(), at)
+	case *types.Slice:
+		r.walk(t.Elem(), at)
+	case *types.Array:
+		r.walk(t.Elem(), at)
+	case *types.Chan:
+		r.walk(t.Elem(), at)
+	case *types.Map:
+		r.walk(t.Key(), at)
+		r.walk(t.Elem(), at)
+	case *types.Signature:
+		for v := range t.Params().Variables() {
+			r.walk(v.Type(), at)
+		}
+		for v := range t.Results().Variables() {
+			r.walk(v.Type(), at)
+		}
+		for p := range t.TypeParams().TypeParams() {
+			r.walk(p.Constraint(), at)
+		}
+	case *types.Struct:
+		for f := range t.Fields() {
+			if f.Exported() {
+				r.walk(f.Type(), at+"."+f.Name())
+			} else if named, ok := types.Unalias(f.Type()).(*types.Named); ok && f.Embedded() { // it lends what it has
+				r.declared(named, at)
+			}
+		}
+	case *types.Interface:
+		for m := range t.ExplicitMethods() {
+			if m.Exported() {
+				r.walk(m.Type(), at+"."+m.Name())
+			}
+		}
+		for e := range t.EmbeddedTypes() {
+			r.walk(e, at)
+		}
+	case *types.Union:
+		for term := range t.Terms() {
+			r.walk(term.Type(), at)
+		}
+	}
+}
+
+// declared looks at what a type has: its fields or elements, and its methods.
+func (r *reach) declared(t *types.Named, at string) {
+	r.seen[t] = true
+	r.walk(t.Underlying(), at)
+	for m := range t.Methods() {
+		if m.Exported() {
+			r.walk(m.Type(), at+"."+m.Name())
+		}
+	}
+}
+
+// nested are fields of options that are structs of options, for now.
+var nested = []string{"engine/onnx.Options.Card", "feedforward.PoolOptions.ConvOptions", "lines.AgreeOptions.Bootstrap",
+	"lines.Options.Bootstrap", "preflight.Options.Run"}
+
+// Every option is settable in one literal: a struct of options is flat, so that Options{Sigma: .25} compiles and a reader
+// finds each field in one place.
+func TestOptionsAreFlat(t *testing.T) {
+	loaded := load(t)
+	seen := 0
+	for _, path := range slices.Sorted(maps.Keys(loaded.packages)) {
+		if !public(path) {
+			continue
+		}
+		for _, o := range names(loaded.packages[path]) {
+			named, ok := types.Unalias(o.Type()).(*types.Named)
+			if _, isType := o.(*types.TypeName); !isType || !ok || !isOptions(o.Name()) {
+				continue
+			}
+			fields, ok := named.Underlying().(*types.Struct)
+			if !ok {
+				continue
+			}
+			seen++
+			for f := range fields.Fields() {
+				inner := types.Unalias(f.Type())
+				if p, ok := inner.(*types.Pointer); ok {
+					inner = types.Unalias(p.Elem())
+				}
+				within, ok := inner.(*types.Named)
+				at := strings.TrimPrefix(path, module+"/") + "." + o.Name() + "." + f.Name()
+				if (f.Embedded() || ok && isOptions(within.Obj().Name())) != slices.Contains(nested, at) {
+					t.Errorf("%s is a %v: expected the fields of that struct themselves, and none listed that is not there",
+						at, f.Type())
+				}
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d structs of options: this test looks in the wrong place", seen)
+	}
+}
+
+// isOptions reports whether a struct of this name holds options.
+func isOptions(name string) bool {
+	return slices.ContainsFunc([]string{"Options", "Settings", "Recipe"}, func(s string) bool { return strings.HasSuffix(name, s) })
+}
