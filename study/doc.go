@@ -1,2 +1,10 @@
-// Package study sets numbers of networks beside each other: ours, and those that are printed in a paper.
+// Package study sets numbers of networks beside each other: ours, and those that are printed in a
+// paper.
+//
+// A measure leaves columns, a value for each image of a set on one network. A Quantity is a function
+// of columns. A Cell is a quantity of a row on a set. A Claim compares two cells, and it is evaluated
+// twice: on a folder, and on what is printed. So the two differ in no unit, set or reference; what
+// else differs, as the largest radius that can be proven, Context.Beside says.
+//
+// The package knows no engine: certspec experiment run trains and certifies.
 package study

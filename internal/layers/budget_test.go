@@ -19,7 +19,7 @@ import (
 var budget = map[string]int{
 	"Go lines without tests":     139_100,
 	"Go lines above 120 columns": 0,
-	"public names":               854,
+	"public names":               881,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_010,
 	"words of CHANGELOG.md":      700,

@@ -218,7 +218,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the packages that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./engine/pipe/...", "./feedforward/...", "./lines/...", "./ood/...", "./internal/evaluate/...", "./resample/...", "./nb"}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./engine/pipe/...", "./feedforward/...", "./lines/...", "./ood/...", "./internal/evaluate/...", "./resample/...", "./study", "./nb"}
 
 // "make quick" tests them all.
 func TestQuickTestsLightPackages(t *testing.T) {

@@ -39,6 +39,12 @@ var unnamed = map[string]string{
 	"gomlxmodels/schedule.Register":    "for schedules of one's own that recipes name",
 	"lines.Deming":                     "a fit of the field, compared with other software",
 	"lines.Influences":                 "a statistic of the field, compared with other software",
+	"study.Find":                       "for measures and pages of tables, which move to package study",
+	"study.FormOf":                     "for programs that read files of results",
+	"study.Judge":                      "for pages of claims, which move to package study",
+	"study.Open":                       "for pages of tables, which move to package study",
+	"study.Register":                   "for measures of one's own",
+	"study.RegisterMean":               "for measures of one's own",
 	"spectral.HighFrequencyFraction":   "a number of the field; MeasurePaths gives it of every path",
 	"spectral.NewPixel":                "the plain path, beside those in amplitude and phase",
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 )
@@ -56,7 +57,7 @@ func Power(ctx context.Context, o Options, pilot, against string) (*Powers, erro
 	}
 	out := &Powers{Table: made.Name, Tier: setup.Tier.Name, Against: against}
 	p := pilotReader{setup: setup, manifest: there, folder: pilot,
-		metrics: results.Metrics(made.Measure.Radii, pilotCells),
+		metrics: tier.Means(made.Measure.Radii, pilotCells),
 		table:   made}
 	rows, err := p.rows(o.Rows)
 	if err != nil {
@@ -71,7 +72,7 @@ func Power(ctx context.Context, o Options, pilot, against string) (*Powers, erro
 		first = rows[i]
 	}
 	out.Against = first.title
-	for _, m := range results.Metrics(made.Measure.Radii, cells) {
+	for _, m := range tier.Means(made.Measure.Radii, cells) {
 		if !m.Main || len(m.Cells) == 0 {
 			continue
 		}

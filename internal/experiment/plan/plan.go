@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -171,7 +172,7 @@ func take(m *store.Manifest, s *recipe.Setup, table recipe.Table, wanted []strin
 	first := recipe.Model{}
 	used := map[string]bool{}
 	for _, row := range table.Rows {
-		if r, err := s.Library.Recipe(row.Recipe); err == nil && !s.Tier.Makes(r) {
+		if r, err := s.Library.Recipe(row.Recipe); err == nil && !recipe.Makes(s.Tier, r) {
 			continue
 		}
 		of, models, err := linesOf(s, row, first)
@@ -313,7 +314,7 @@ func checkPublishedImages(m *store.Manifest, t recipe.Table) error {
 		return nil
 	}
 	for _, word := range t.Measure.Radii.Sweeps {
-		if word == recipe.ImageNetCBar || m.Tier.Data[recipe.ImageNet].At == "" && m.Places[recipe.ImageNet] == "" {
+		if word == tier.ImageNetCBar || m.Tier.Data[recipe.ImageNet].At == "" && m.Places[recipe.ImageNet] == "" {
 			return fmt.Errorf("experiment: %s: the corrupted images of ImageNet are read, not made: --data "+
 				"%s%s=FOLDER, with the pictures of ImageNet-C and ImageNet-C-bar in "+
 				"FOLDER/CORRUPTION/SEVERITY/CLASS, as in FOLDER/fog/3/n01440764",

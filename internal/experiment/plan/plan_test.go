@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -107,7 +108,7 @@ func TestBuiltInLibrary(t *testing.T) {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
 		}
-		for kind, o := range map[string]recipe.CertifySettings{"certify": s.Tier.Certify, "calibration": s.Tier.Calibration.Certify} {
+		for kind, o := range map[string]tier.CertifySettings{"certify": s.Tier.Certify, "calibration": s.Tier.Calibration.Certify} {
 			if _, err := o.Options(.25).Plan(); err != nil {
 				t.Errorf("%s of %s: %v", kind, name, err)
 			}

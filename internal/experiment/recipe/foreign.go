@@ -98,21 +98,6 @@ func (d ForeignData) with(way, among string) ForeignData {
 	return d
 }
 
-// adversarySettings say how foreign images are attacked; zero values are those of the paper.
-type adversarySettings struct {
-	Attacks  []string `yaml:"attacks,omitempty" json:"attacks,omitempty"`
-	Steps    int      `yaml:"steps,omitempty" json:"steps,omitempty"` // of Auto-PGD
-	Restarts int      `yaml:"restarts,omitempty" json:"restarts,omitempty"`
-	Monotone int      `yaml:"monotone,omitempty" json:"monotone,omitempty"` // steps of monotone PGD
-	// points of other networks that it begins with, the best; 0: all
-	Transfer int `yaml:"transfer,omitempty" json:"transfer,omitempty"`
-}
-
-func (a adversarySettings) String() string {
-	return fmt.Sprintf("%s; %d steps of Auto-PGD from %d starts, %d of monotone PGD", strings.Join(a.Attacks, ", "),
-		a.Steps, a.Restarts, a.Monotone)
-}
-
 // Attack is how well a network's confidence tells foreign images that are attacked from
 // its own: files in ood/MODEL, as "certspec ood attack" writes them. Where all networks of a table
 // are attacked, each is attacked again from the best points of the others of its data. An image

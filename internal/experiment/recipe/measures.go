@@ -168,9 +168,7 @@ func Declared() []Measure {
 	}
 }
 
-// Name is the key under which tables ask for a measure. Certified radii have none: their settings
-// stand beside the keys of the others.
-func (Radius) Name() string             { return "radius" }
+// Name is the key under which tables ask for a measure.
 func (*Calibration) Name() string       { return "calibration" }
 func (*ConfidenceAttacks) Name() string { return "ace" }
 func (*Agreement) Name() string         { return "agreement" }

@@ -161,7 +161,7 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 
 // length makes the training of a model as long, and its rate as high, as the tier has it.
 func (s *Setup) length(m *Model, r Recipe, part DataPart, kept bool) error {
-	if err := s.Tier.slow(m, part, kept); err != nil {
+	if err := slow(&s.Tier, m, part, kept); err != nil {
 		return err
 	}
 	most := cmp.Or(part.Epochs, s.Tier.Epochs)
@@ -216,7 +216,7 @@ func (m *Model) at(recipe string, point int, grid []map[string]float64) error {
 
 // slow limits the learning rate and the images in a step to what the tier has for a kind of data. A
 // network that is kept as the recipe has it learns as much from an image in smaller steps.
-func (t *Tier) slow(m *Model, part DataPart, kept bool) error {
+func slow(t *Tier, m *Model, part DataPart, kept bool) error {
 	if !(part.Rate >= 0) {
 		return fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", t.Name, m.Data, part.Rate)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/study"
 )
 
@@ -66,7 +67,7 @@ func figures(numbers map[study.Cell]study.PrintedNumber) Published {
 
 func figureOf(c study.Cell) string {
 	word, radius, at := strings.Cut(c.What, " ")
-	_, err := FamilyNames(c.Set)
+	_, err := tier.FamilyNames(c.Set)
 	switch {
 	case word == "acr" && err == nil:
 		return "mACR " + c.Set

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/rs/heatmap"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
 )
@@ -46,46 +45,11 @@ type Calibration struct {
 
 const CalibrationBins = 15 // M of Emde et al. 2025
 
-// shifts name corruptions and severities of a measure.
-type shifts struct {
-	// names, families or groups, as fog or C
-	Corrupt    []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"`
-	Severities []int    `yaml:"severities,omitempty" json:"severities,omitempty"` // default those of the tier
-}
-
-// Cells are the clean set and the corruptions at the strengths of a tier.
-func (s shifts) Cells(t Tier) ([]sweep.Cell, error) {
-	var names []string
-	for _, word := range s.Corrupt {
-		if _, err := corrupt.Find(word); err == nil {
-			names = append(names, word)
-			continue
-		}
-		of, err := corrupt.Names([]string{word})
-		if err != nil {
-			return nil, fmt.Errorf("experiment: %w", err)
-		}
-		names = append(names, of...)
-	}
-	severities := s.Severities
-	if severities == nil {
-		severities = t.Corrupted.Severities
-	}
-	if len(names) == 0 {
-		severities = nil
-	}
-	cells, err := sweep.Cells(names, corrupt.Setting{}, severities)
-	if err != nil {
-		return nil, fmt.Errorf("experiment: %w", err)
-	}
-	return append([]sweep.Cell{{}}, cells...), nil
-}
-
 // Evaluation is the plain accuracy of a model, without noise, on clean images and under
 // corruptions, in results/MODEL.evaluate.json, with the predictions in
 // predictions/CORRUPTION/SEVERITY/MODEL.npy.
 type Evaluation struct {
-	shifts `yaml:",inline"`
+	tier.Shifts `yaml:",inline"`
 }
 
 // HeatMap is the average certified radius of images disturbed at one frequency, at each of a
@@ -94,7 +58,7 @@ type Evaluation struct {
 type HeatMap struct {
 	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // ℓ₂ norm of a disturbance, for each channel
 
-	heatmapSettings `yaml:",inline"`
+	tier.HeatMap `yaml:",inline"`
 }
 
 // at takes from the tier what the table leaves open.
@@ -119,15 +83,6 @@ func (m *HeatMap) Options(t Tier, model *Model) heatmap.Options {
 	}
 	o.Probe.Epsilon = m.Epsilon
 	return o
-}
-
-// Radius is the certified radius of clean and corrupted images: a ledger for each cell, and of all of them
-// results/MODEL.csv.
-type Radius struct {
-	Clean  bool     `yaml:"clean,omitempty" json:"clean,omitempty"`   // measured with sweeps, too
-	Sweeps []string `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
-	// a column for each corruption, not only for the groups
-	Detail bool `yaml:"detail,omitempty" json:"detail,omitempty"`
 }
 
 // AdaptedTo is the selection of images that a network adapts to: drawn at random for each cell,
@@ -191,19 +146,12 @@ func (r *Record) at(s *Setup) (Measure, error) {
 	return &placed, nil
 }
 
-// recordSettings say how much a tier measures of a record; zero values are as published.
-type recordSettings struct {
-	Pairs          int `yaml:"pairs,omitempty" json:"pairs,omitempty"`
-	PixelPairs     int `yaml:"pixel_pairs,omitempty" json:"pixel_pairs,omitempty"`
-	JacobianImages int `yaml:"jacobian_images,omitempty" json:"jacobian_images,omitempty"`
-}
-
 // Cells are the corruptions of the record at the strengths of a tier.
 func (r *Record) Cells(t Tier) ([]sweep.Cell, error) {
 	if len(r.Corrupt) == 0 {
 		return nil, nil
 	}
-	cells, err := shifts{Corrupt: r.Corrupt}.Cells(t)
+	cells, err := tier.Shifts{Corrupt: r.Corrupt}.Cells(t)
 	if err != nil {
 		return nil, err
 	}
@@ -234,39 +182,6 @@ func (m Model) Labels() map[string]string {
 	return l
 }
 
-// ImageNetCBar is the family of ImageNet-C-bar (Mintun et al. 2021, arXiv 2102.11273), other
-// corruptions than those of CIFAR-10-C-bar. They are read from the published pictures, not made, as
-// are those of ImageNet-C, whose strengths are others than CIFAR's: what a network is certified on
-// is then what the papers certified on.
-const ImageNetCBar = "ImageNet-C-bar"
-
-var imagenetBarNames = []string{"blue_noise_sample", "brownish_noise", "caustic_refraction", "checkerboard_cutout",
-	"cocentric_sine_waves",
-	"inverse_sparkles", "perlin_noise", "plasma_noise", "single_frequency_greyscale", "sparkles"}
-
-// FamilyNames are the corruptions of a family of a measure's sweeps.
-func FamilyNames(word string) ([]string, error) {
-	if word == ImageNetCBar {
-		return imagenetBarNames, nil
-	}
-	return corrupt.Names([]string{word})
-}
-
-// familyCells are the cells of some corruptions of a family.
-func familyCells(word string, names []string) ([]sweep.Cell, error) {
-	if word != ImageNetCBar {
-		return sweep.Cells(names, corrupt.Setting{}, nil)
-	}
-	var cells []sweep.Cell
-	for _, name := range names {
-		for severity := 1; severity <= GreatestSeverity; severity++ {
-			cells = append(cells, sweep.Cell{Corruption: name, Severity: severity, Setting: corrupt.Setting{Name: name,
-				Severity: severity}})
-		}
-	}
-	return cells, nil
-}
-
 // ImageNet is the kind of data whose corrupted images are pictures in folders
 // FOLDER/CORRUPTION/SEVERITY/CLASS, of 224×224 pixels.
 const ImageNet = "imagenet"
@@ -275,55 +190,6 @@ const ImageNet = "imagenet"
 func ImageNetCell(folder string, c sweep.Cell) string {
 	return fmt.Sprintf("folder:%s[crop=224,channels=rgb]", filepath.Join(folder, c.Corruption, fmt.Sprint(c.Severity)))
 }
-
-// Cells are the corruptions of a measure at the strengths of the tier, the clean set first where anything is certified.
-func (t Tier) Cells(m Radius) ([]sweep.Cell, error) {
-	var cells []sweep.Cell
-	if m.Clean || len(m.Sweeps) > 0 {
-		cells = append(cells, sweep.Cell{})
-	}
-	for _, name := range t.Corrupted.Corruptions {
-		if _, err := corrupt.Find(name); err != nil {
-			return nil, fmt.Errorf("experiment: tier %s: %w", t.Name, err)
-		}
-	}
-	for _, word := range m.Sweeps {
-		names, err := FamilyNames(word)
-		few := t.Corrupted.Corruptions
-		if err != nil || word == string(corrupt.F) {
-			few = nil
-		}
-		if err != nil {
-			if _, unknown := corrupt.Find(word); unknown != nil {
-				return nil, fmt.Errorf("experiment: sweep %q: %w", word, unknown)
-			}
-			names = []string{word}
-		}
-		all, err := familyCells(word, names)
-		if err != nil {
-			return nil, fmt.Errorf("experiment: sweep %q: %w", word, err)
-		}
-		for _, c := range all {
-			if t.has(c) && among(few, c.Setting.Name) && !slices.ContainsFunc(cells,
-				func(o sweep.Cell) bool { return o.String() == c.String() }) {
-				cells = append(cells, c)
-			}
-		}
-	}
-	return cells, nil
-}
-
-func (t Tier) has(c sweep.Cell) bool {
-	s := c.Setting
-	if s.Norm > 0 {
-		f := t.Fourier
-		return among(f.Centres, s.Centre) && among(f.Decays, s.Decay) && among(f.Norms, s.Norm)
-	}
-	return among(t.Corrupted.Severities, s.Severity)
-}
-
-// among reports whether a list, of all values where it is empty, has a value.
-func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
 // CIFAROf says whose classes a kind of data has: "cifar10" of cifar10 and cifar10-…, "cifar100" likewise; "" of others.
 func CIFAROf(kind string) string {
@@ -336,5 +202,3 @@ func CIFAROf(kind string) string {
 // OfficialSuffix makes the kind of the files of corrupted images that others published, as in
 // cifar10-c. There are none of CIFAR-F.
 const OfficialSuffix = "-c"
-
-const GreatestSeverity = 5 // of corruptions

@@ -3,17 +3,14 @@ package results
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
-	"github.com/certspec/certspec/rs/sweep"
 )
 
 // Filled is a table with the numbers that a folder holds.
@@ -41,11 +38,7 @@ func (f *Filled) Reference() string {
 }
 
 // Metric is a column: the mean of the average certified radius over some cells.
-type Metric struct {
-	Name  string   `json:"name"`
-	Main  bool     `json:"main"` // with differences
-	Cells []string `json:"cells"`
-}
+type Metric = tier.Mean
 
 // FilledLine is a line with its values, of each metric one; nil: not there yet.
 type FilledLine struct {
@@ -144,7 +137,7 @@ func (f *TableBuilder) fill() (*Filled, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Metrics = Metrics(t.Measure.Radii, cells)
+	out.Metrics = tier.Means(t.Measure.Radii, cells)
 	if out.Compare == "" && len(t.Lines) > 0 {
 		out.Compare = t.Lines[0].Title
 	}
@@ -218,55 +211,6 @@ func optional(v *float64) any {
 		return table.None
 	}
 	return Rounded(*v, 4)
-}
-
-// Metrics are the columns of a measure: clean, every corruption where it asks for detail, the mean
-// of each sweep, its groups, and its mean at the greatest severity where there are several.
-func Metrics(m recipe.Radius, cells []sweep.Cell) (list []Metric) {
-	named := func(has func(sweep.Cell) bool) (names []string) {
-		for _, c := range cells {
-			if c.Corruption != "" && has(c) {
-				names = append(names, c.String())
-			}
-		}
-		return names
-	}
-	if len(cells) > 0 {
-		list = append(list, Metric{"clean", true, []string{sweep.Cell{}.String()}})
-	}
-	for _, word := range m.Sweeps {
-		names, err := recipe.FamilyNames(word)
-		family := err == nil
-		if !family {
-			names = []string{word}
-		}
-		of := func(c sweep.Cell) bool { return slices.Contains(names, c.Setting.Name) }
-		if m.Detail || !family {
-			var seen []string
-			for _, c := range cells {
-				if of(c) && c.Corruption != "" && !slices.Contains(seen, c.Corruption) {
-					seen = append(seen, c.Corruption)
-					list = append(list, Metric{c.Corruption, !family,
-						named(func(o sweep.Cell) bool { return o.Corruption == c.Corruption })})
-				}
-			}
-		}
-		if !family {
-			continue
-		}
-		list = append(list, Metric{"mACR " + word, true, named(of)})
-		for _, g := range corrupt.Groups[:3] { // by frequency
-			if !slices.ContainsFunc(g.Corruptions, func(name string) bool { return !slices.Contains(names, name) }) {
-				list = append(list, Metric{word + " " + strings.ToUpper(g.Name[:1]) + g.Name[1:], false,
-					named(func(c sweep.Cell) bool { return slices.Contains(g.Corruptions, c.Corruption) })})
-			}
-		}
-		hardest := named(func(c sweep.Cell) bool { return of(c) && c.Setting.Severity == recipe.GreatestSeverity })
-		if len(hardest) > 0 && len(hardest) < len(named(of)) {
-			list = append(list, Metric{fmt.Sprintf("%s severity %d", word, recipe.GreatestSeverity), false, hardest})
-		}
-	}
-	return list
 }
 
 // readAll reads a result of each model of a line; those that are not there yet are left out.

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -19,7 +20,7 @@ import (
 func handmade(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	m := &store.Manifest{Format: 1, Tier: recipe.Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: recipe.CorruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
+	m := &store.Manifest{Format: 1, Tier: recipe.Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: tier.CorruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
 	made := store.Table{Table: recipe.Table{Name: "x", Title: "X", Measure: recipe.Measures{Radii: recipe.Radius{Clean: true, Sweeps: []string{"fog"}}}}}
 	for _, name := range []string{"a", "b", "c"} {
 		line := recipe.Line{Title: strings.ToUpper(name), Group: name}
@@ -92,14 +93,14 @@ func TestFillByHand(t *testing.T) {
 // The mean at the greatest severity stands alone where there are others.
 func TestGreatestSeverity(t *testing.T) {
 	for severities, want := range map[[2]int]int{{3, 5}: 15, {5, 5}: 0, {1, 3}: 0} {
-		tier := recipe.Tier{Clean: "count=2", Corrupted: recipe.CorruptedImages{Images: "count=2", Severities: severities[:]}}
+		made := recipe.Tier{Clean: "count=2", Corrupted: tier.CorruptedImages{Images: "count=2", Severities: severities[:]}}
 		measure := recipe.Radius{Sweeps: []string{"C"}}
-		cells, err := tier.Cells(measure)
+		cells, err := made.Cells(measure)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var found []string
-		for _, m := range Metrics(measure, cells) {
+		for _, m := range tier.Means(measure, cells) {
 			if m.Name == "C severity 5" {
 				found = m.Cells
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/tier"
 )
 
 // Of four images in two cells, three answers of eight are right with shares of 0.65, 0.9 and 1.
@@ -36,11 +37,11 @@ func TestDistributionOfShares(t *testing.T) {
 // ImageNet are 350 images (Sun et al. 2021, appendices E and G).
 func TestDetailsOfTheRecipes(t *testing.T) {
 	l, err1 := recipe.Open()
-	tier, err2 := l.Tier("T3")
+	made, err2 := l.Tier("T3")
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	s := &recipe.Setup{Library: l, Tier: tier}
+	s := &recipe.Setup{Library: l, Tier: made}
 	for _, name := range l.Names(recipe.Recipes) {
 		if !strings.HasPrefix(name, "A/") || strings.HasPrefix(name, "A/c10/fm-hcr-code") {
 			continue
@@ -85,7 +86,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 	if want := "folder:" + filepath.Join("shifted", "sparkles", "5") + "[crop=224,channels=rgb,skip=143]"; name != want || change != nil {
 		t.Errorf("%s changed by %v, want %s", name, change, want)
 	}
-	if list := Metrics(recipe.Radius{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}, cells); len(list) != 1+10+1+1 || len(list[11].Cells) != 50 || list[11].Name != "mACR ImageNet-C-bar" {
+	if list := tier.Means(recipe.Radius{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}, cells); len(list) != 1+10+1+1 || len(list[11].Cells) != 50 || list[11].Name != "mACR ImageNet-C-bar" {
 		t.Errorf("metrics %+v", list)
 	}
 }
