@@ -31,6 +31,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/plan"
 	"github.com/certspec/certspec/cmd/certspec/predict"
 	"github.com/certspec/certspec/cmd/certspec/preflight"
+	"github.com/certspec/certspec/cmd/certspec/prove"
 	"github.com/certspec/certspec/cmd/certspec/quantize"
 	"github.com/certspec/certspec/cmd/certspec/report"
 	"github.com/certspec/certspec/cmd/certspec/spectral"
@@ -48,7 +49,7 @@ func root() *cobra.Command {
 		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(),
 		gate.Command(), importer.Command(), interpolate.Command(), join.Command(),
 		ledger.Command(), lines.Command(), merge.Command(), notebook.Command(), ood.Command(),
-		plan.Command(), predict.Command(), preflight.Command(), quantize.Command(), report.Command(),
+		plan.Command(), predict.Command(), preflight.Command(), prove.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)
 }

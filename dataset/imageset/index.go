@@ -2,6 +2,8 @@ package imageset
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"iter"
 	"runtime"
 	"slices"
@@ -144,4 +146,25 @@ func (x *Index) Load(ctx context.Context, places []int) (*Images, error) {
 		all.Residues = append(all.Residues, one.Residues...)
 	}
 	return &all, nil
+}
+
+// WriteBytes writes what Images.ContentDigest is the SHA-256 of, for readers of another program.
+//
+// Errors: images with offsets; those of reading and writing.
+func (x *Index) WriteBytes(ctx context.Context, w io.Writer) error {
+	if _, err := w.Write(x.head(false, false)); err != nil {
+		return err
+	}
+	for one, err := range x.Ahead(ctx, 0, x.Len()) {
+		if err != nil {
+			return err
+		}
+		if one.Offsets != nil || one.Residues != nil {
+			return fmt.Errorf("images of %s have values that are no bytes; expected images of bytes", x.Name)
+		}
+		if _, err := w.Write(one.Pixels); err != nil {
+			return err
+		}
+	}
+	return nil
 }

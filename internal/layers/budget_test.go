@@ -17,11 +17,11 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     139_100,
+	"Go lines without tests":     141_400,
 	"Go lines above 120 columns": 0,
-	"public names":               881,
+	"public names":               896,
 	"words of README.md":         450,
-	"words of ARCHITECTURE.md":   1_010,
+	"words of ARCHITECTURE.md":   1_016,
 	"words of CHANGELOG.md":      700,
 	"words of environment.md":    900,
 	"words of docs/results.md":   1_683,

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/strength"
 )
 
 // replayOptions are what the flags of "ledger replay" ask.
@@ -31,6 +32,8 @@ counts in the ledger, and with the scores beside it. Samples that lie between tw
 another engine, version, number of threads or instruction set rounds otherwise; with equal ones, any
 difference is evidence against the ledger: exit code 1. A ledger has the counts of the blocks of a look
 in one sum, so that whole looks are computed.
+
+Of a file of certspec prove, the model is asked again about every image at its strengths.
 
 Of a file of certspec ood, bounds are computed again, and in a file of attacks the confidences of the images
 themselves. Its images are those that it names, or those of --data.`,
@@ -69,6 +72,9 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := cli.Needed(cmd, "data"); err != nil {
 		return err
+	}
+	if strength.Is(args[0]) {
+		return o.strength(cmd, args[0])
 	}
 	if o.uncompared {
 		return cli.Usagef("--uncompared is of files of certspec ood")
