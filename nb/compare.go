@@ -35,7 +35,8 @@ func Compare(a, b *rs.Run) *Figure {
 		difference.High = append(difference.High, at.Interval.High)
 	}
 	curves := Curve(a, b)
-	below := Lines(Axes{X: "radius r (ℓ₂; full range of a pixel value = 1)", Y: "b − a"}, difference,
+	below := Lines(Axes{X: "radius r (ℓ₂; full range of a pixel value = 1)", Y: "b − a",
+		Stairs: true}, difference,
 		Line{X: []float64{0, 1.02 * most}, Y: []float64{0, 0}})
 	return &Figure{
 		Caption: fmt.Sprintf("certified accuracy of %s and %s, and the second less the first, on %d images; average "+

@@ -15,6 +15,8 @@ import (
 type Axes struct {
 	X, Y       string
 	LogX, LogY bool
+	Stairs     bool   // each value holds from the place before up to its own, as what is certified at a radius
+	Points     bool   // nothing is said between the places: no line joins them
 	Title      string // above the figure: the data set and what else the lines have in common
 	Caption    string // what is to be seen, for those who do not see it; "": the title
 }
@@ -41,29 +43,33 @@ func Lines(axes Axes, lines ...Line) *Figure {
 		numbers: func() *Tabular { return lineNumbers(axes, lines) },
 		paint: func(f *Figure, c draw.Canvas) {
 			w := f.words(axes.Title, axes.X, axes.Y)
-			p := figure.NewPlot(w.Title, w.X, w.Y)
-			drawn := make([]figure.Line, len(lines))
-			for i, l := range lines {
-				drawn[i] = figure.Line{Name: l.Name, XYs: axes.points(l), Style: figure.LineStyle(i)}
-				if len(l.Low) > 0 {
-					p.Add(figure.Band(axes.points(Line{X: l.X, Y: l.Low}), axes.points(Line{X: l.X, Y: l.High}), i))
-				}
-				p.Add(&plotter.Line{XYs: drawn[i].XYs, LineStyle: drawn[i].Style})
+			drawn := figure.Lines{Title: w.Title, X: w.X, Y: w.Y, LogX: axes.LogX, LogY: axes.LogY, Stairs: axes.Stairs,
+				Points: axes.Points}
+			for _, l := range lines {
+				line := figure.Line{Name: l.Name, XYs: axes.points(l.X, l.Y)}
+				line.Low, line.High = axes.band(l)
+				drawn.Lines = append(drawn.Lines, line)
 			}
-			if axes.LogX {
-				figure.LogTicks(&p.X)
-			}
-			if axes.LogY {
-				figure.LogTicks(&p.Y)
-			}
-			figure.DrawLines(p, figure.Inset(c), drawn)
+			drawn.Paint(c)
 		},
 	}
 }
 
-func (a Axes) points(l Line) (points plotter.XYs) {
-	for i, x := range l.X {
-		y := l.Y[i]
+// band is the ends of the intervals of which both can be drawn.
+func (a Axes) band(l Line) (low, high plotter.XYs) {
+	for i := range l.Low {
+		from, to := a.points(l.X[i:i+1], l.Low[i:i+1]), a.points(l.X[i:i+1], l.High[i:i+1])
+		if len(from) == len(to) {
+			low, high = append(low, from...), append(high, to...)
+		}
+	}
+	return low, high
+}
+
+// points are those that can be drawn.
+func (a Axes) points(xs, ys []float64) (points plotter.XYs) {
+	for i, y := range ys {
+		x := xs[i]
 		if math.IsNaN(x+y) || math.IsInf(x, 0) || math.IsInf(y, 0) || a.LogX && x <= 0 || a.LogY && y <= 0 {
 			continue
 		}

@@ -121,7 +121,7 @@ func TestPointsHaveTheirLabels(t *testing.T) {
 
 // Points that a scale has no place for are left out.
 func TestLinesLeaveOut(t *testing.T) {
-	got := Axes{LogX: true}.points(Line{X: []float64{0, 1, 10, 100}, Y: []float64{1, math.NaN(), 2, math.Inf(1)}})
+	got := Axes{LogX: true}.points([]float64{0, 1, 10, 100}, []float64{1, math.NaN(), 2, math.Inf(1)})
 	if len(got) != 1 || got[0].X != 10 {
 		t.Errorf("points %v, want the one at 10", got)
 	}

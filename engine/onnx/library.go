@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,7 +29,7 @@ var ErrNoLibrary = errors.New("no library of ONNX Runtime found; certspec backen
 
 // Library returns the path of the library that Open uses: the named one, else that of the
 // environment variable, else that of the Python package onnxruntime in the environment that this program is
-// installed in, else that in certspec's cache, else ErrNoLibrary. The file has been
+// installed in, unless it is too old, else that in certspec's cache, else ErrNoLibrary. The file has been
 // looked into, not loaded.
 func Library(named string) (string, error) {
 	if !linked {
@@ -66,13 +67,22 @@ func libraryOfPackage(program string, err error) string {
 		files, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", packages, "onnxruntime", "capi",
 			"libonnxruntime.*"))
 		for _, file := range files {
-			if isLibrary(filepath.Base(file)) {
+			if isLibrary(filepath.Base(file)) && !tooOld(filepath.Base(file)) {
 				return file
 			}
 		}
 	}
 	return ""
 }
+
+// tooOld tells whether the name of a library has the version of a release that cannot be used.
+func tooOld(name string) bool {
+	version := versionInName.FindStringSubmatch(name)
+	return version != nil && checkVersion(name, version[1]) != nil
+}
+
+// versionInName is that of libonnxruntime.so.1.31.1 and of libonnxruntime.1.31.1.dylib.
+var versionInName = regexp.MustCompile(`\.(\d+\.\d+\.\d+)`)
 
 func checkLibrary(path string) error {
 	if err := sharedlib.Inspect(path, entryPoint, "ONNX Runtime"); err != nil {
@@ -105,9 +115,17 @@ func checkVersion(path, version string) error {
 	case errX != nil || errY != nil:
 		return fmt.Errorf("onnx: library %s calls its version %q; expected 1.%d or newer", path, version, oldestMinor)
 	case x != 1 || y < oldestMinor:
-		return fmt.Errorf("onnx: library %s is ONNX Runtime %s; 1.%d or newer is needed (certspec backend install "+
-			"onnxruntime fetches %s)",
-			path, version, oldestMinor, LibraryVersion)
+		remedy := fmt.Sprintf("certspec backend install onnxruntime fetches %s", LibraryVersion)
+		if named := os.Getenv(Variable); named != "" && samePath(named, path) {
+			remedy = "unset " + Variable + ", which names it; " + remedy
+		}
+		return fmt.Errorf("onnx: library %s is ONNX Runtime %s; 1.%d or newer is needed (%s)", path, version,
+			oldestMinor, remedy)
 	}
 	return nil
+}
+
+func samePath(a, b string) bool {
+	absolute, err := filepath.Abs(a)
+	return err == nil && absolute == b
 }

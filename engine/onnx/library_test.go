@@ -122,6 +122,20 @@ func TestLibraryOfPackage(t *testing.T) {
 	if got := libraryOfPackage(program, nil); got != want {
 		t.Errorf("%q; expected %s", got, want)
 	}
+	for version, taken := range map[string]bool{"1.20.1": false, "1.28.0": false, "1.29.0": true, "2.0.0": false} {
+		name := filepath.Join(capi, "libonnxruntime.so."+version)
+		if err := os.Rename(want, name); err != nil {
+			t.Fatal(err)
+		}
+		if got := libraryOfPackage(program, nil); (got == name) != taken || !taken && got != "" {
+			t.Errorf("version %s: %q", version, got)
+		}
+		want = name
+	}
+	t.Setenv(Variable, "/lib/old.so")
+	if err := checkVersion("/lib/old.so", "1.20.1"); !strings.Contains(err.Error(), "unset "+Variable) {
+		t.Errorf("the variable goes on to win: %v", err)
+	}
 	for _, other := range []string{filepath.Join(prefix, "certspec"), filepath.Join(prefix, "other", "bin", "certspec")} {
 		if got := libraryOfPackage(other, nil); got != "" {
 			t.Errorf("%s finds %s", other, got)

@@ -54,9 +54,9 @@ func CertifiedAccuracy(c draw.Canvas, words Words, curves ...Curve) {
 		if curve.Images > 0 && len(curve.Radii) > 0 {
 			p.Add(curve.band(LineStyle(i).Color))
 		}
-		lines = append(lines, Line{curve.Name, curve.steps(), LineStyle(i)})
+		lines = append(lines, Line{Name: curve.Name, XYs: curve.steps(), Style: LineStyle(i)})
 		if curve.Cap > 0 && curve.Samples > 0 && !caps[curve.Cap] {
-			limit := Line{"", plotter.XYs{{X: curve.Cap, Y: 0}, {X: curve.Cap, Y: 1}}, capStyle}
+			limit := Line{XYs: plotter.XYs{{X: curve.Cap, Y: 0}, {X: curve.Cap, Y: 1}}, Style: capStyle}
 			if len(curves) == 1 {
 				p.Add(capLabel(curve))
 			} else if len(caps) == 0 {
@@ -179,8 +179,8 @@ func (c Curve) Interval() (low, high []float64) {
 	return low, high
 }
 
-// Band is the area between two lines over the same places, in the light colour of the i-th line.
-func Band(low, high plotter.XYs, i int) *plotter.Polygon {
+// band is the area between two lines over the same places, in the light colour of the i-th line.
+func band(low, high plotter.XYs, i int) *plotter.Polygon {
 	edge := slices.Clone(high)
 	for k := len(low) - 1; k >= 0; k-- {
 		edge = append(edge, low[k])
@@ -195,15 +195,13 @@ func shade(edge plotter.XYs, ink color.Color) *plotter.Polygon {
 		56}}
 }
 
-// steps are the corners of the curve: level up to and including a radius, then straight down, at last to zero.
+// steps are the corners of the curve.
 func (c Curve) steps() plotter.XYs {
-	var corners plotter.XYs
-	from := 0.0
+	at := make(plotter.XYs, len(c.Radii))
 	for i, radius := range c.Radii {
-		corners = append(corners, plotter.XY{X: from, Y: c.Accuracy[i]}, plotter.XY{X: radius, Y: c.Accuracy[i]})
-		from = radius
+		at[i] = plotter.XY{X: radius, Y: c.Accuracy[i]}
 	}
-	return append(corners, plotter.XY{X: from, Y: 0})
+	return stairs(at)
 }
 
 func evenTicks(from, to, step float64) []plot.Tick {

@@ -13,9 +13,32 @@ import (
 
 // Line is a line of a figure with the name that tells it apart; "": none.
 type Line struct {
-	Name  string
-	XYs   plotter.XYs
-	Style draw.LineStyle
+	Name      string
+	XYs       plotter.XYs
+	Style     draw.LineStyle
+	Low, High plotter.XYs // ends of an interval at each place, drawn as a band; nil: none
+	mark      *draw.GlyphStyle
+}
+
+// plotter is the line, or its points where it has a mark, in a plot and in its legend.
+func (l Line) plotter() interface {
+	plot.Plotter
+	plot.Thumbnailer
+} {
+	if l.mark != nil {
+		return &plotter.Scatter{XYs: l.XYs, GlyphStyle: *l.mark}
+	}
+	return &plotter.Line{XYs: l.XYs, LineStyle: l.Style}
+}
+
+// intervals are the ends at each place, as bars.
+func (l Line) intervals() bars {
+	b := bars{style: draw.LineStyle{Color: l.Style.Color, Width: 1}}
+	for i := range l.Low {
+		none := math.NaN()
+		b.of = append(b.of, Spot{X: l.Low[i].X, Y: none, XLow: none, XHigh: none, YLow: l.Low[i].Y, YHigh: l.High[i].Y})
+	}
+	return b
 }
 
 // DrawLines draws a plot to which the lines were added. Each name is written at the right end of
@@ -165,7 +188,7 @@ func drawLegend(p *plot.Plot, c draw.Canvas, lines []Line) {
 	for _, l := range lines {
 		if l.Name != "" {
 			named = true
-			p.Legend.Add(l.Name, &plotter.Line{XYs: l.XYs, LineStyle: l.Style})
+			p.Legend.Add(l.Name, l.plotter())
 		}
 	}
 	if !named {
@@ -219,16 +242,61 @@ func drawLegend(p *plot.Plot, c draw.Canvas, lines []Line) {
 
 // Lines is a picture of lines over common axes.
 type Lines struct {
-	Title, X, Y string
-	Lines       []Line
+	Title, X, Y    string
+	LogX, LogY     bool
+	Stairs, Points bool // what holds between two places: see Paint
+	Lines          []Line
 }
 
-// Paint draws the lines, each in the style of its place.
+// Paint draws the lines, each in the style of its place, with its band. Between two places the
+// values are joined. With Stairs each value holds from the place before up to its own, as what is
+// proven at a radius does, and nothing beyond the last. With Points nothing is said between places.
 func (l Lines) Paint(c draw.Canvas) {
 	p := NewPlot(l.Title, l.X, l.Y)
-	for i := range l.Lines {
-		l.Lines[i].Style = LineStyle(i)
-		p.Add(&plotter.Line{XYs: l.Lines[i].XYs, LineStyle: l.Lines[i].Style})
+	lines := slices.Clone(l.Lines)
+	for i, line := range lines {
+		line.Style = LineStyle(i)
+		if l.Stairs {
+			line.XYs = stairs(line.XYs)
+			if len(line.Low) > 0 {
+				line.Low, line.High = stairs(line.Low), stairs(line.High)
+			}
+		}
+		if l.Points {
+			mark := spotStyle(i, 3)
+			line.mark = &mark
+			p.Add(line.intervals())
+		} else if len(line.Low) > 0 {
+			p.Add(band(line.Low, line.High, i))
+		}
+		lines[i] = line
+		p.Add(line.plotter())
 	}
-	DrawLines(p, Inset(c), l.Lines)
+	if l.Points {
+		pad(&p.X)
+		pad(&p.Y)
+	}
+	if l.LogX {
+		LogTicks(&p.X)
+	}
+	if l.LogY {
+		LogTicks(&p.Y)
+	}
+	c = Inset(c)
+	if l.Points || l.Stairs { // stairs end below their names, and points have no end
+		drawLegend(p, labelled(p, c), lines)
+		return
+	}
+	DrawLines(p, c, lines)
+}
+
+// stairs are the corners of values that hold from the place before up to their own: level up to and
+// including a place, then straight down or up, at last to zero.
+func stairs(at plotter.XYs) (corners plotter.XYs) {
+	from := 0.0
+	for _, place := range at {
+		corners = append(corners, plotter.XY{X: from, Y: place.Y}, place)
+		from = place.X
+	}
+	return append(corners, plotter.XY{X: from})
 }

@@ -35,7 +35,8 @@ func TestNamesStandBesideTheirLines(t *testing.T) {
 				if i == 0 {
 					end = last
 				}
-				lines = append(lines, Line{[]string{"first", "second", "third"}[i], plotter.XYs{{X: 0, Y: 0}, {X: end, Y: height}}, LineStyle(i)})
+				lines = append(lines, Line{Name: []string{"first", "second", "third"}[i],
+					XYs: plotter.XYs{{X: 0, Y: 0}, {X: end, Y: height}}, Style: LineStyle(i)})
 				p.Add(&plotter.Line{XYs: lines[i].XYs, LineStyle: lines[i].Style})
 			}
 			DrawLines(p, c, lines)

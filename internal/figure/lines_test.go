@@ -55,7 +55,7 @@ func TestLegendIsClearOfLines(t *testing.T) {
 		p := NewPlot("", "", "")
 		var lines []Line
 		for i, line := range c.lines {
-			lines = append(lines, Line{"legend", line, LineStyle(i)})
+			lines = append(lines, Line{Name: "legend", XYs: line, Style: LineStyle(i)})
 			p.Add(&plotter.Line{XYs: line, LineStyle: LineStyle(i)})
 		}
 		var r recorder.Canvas

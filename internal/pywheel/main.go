@@ -215,6 +215,8 @@ func pack(dir, version, platform string, program []byte) (string, error) {
 		"Provides-Extra: onnx", `Requires-Dist: onnxruntime>=1.29; extra == "onnx"`,
 		"Provides-Extra: torch", `Requires-Dist: torch>=2.5; extra == "torch"`,
 		`Requires-Dist: onnx; extra == "torch"`, `Requires-Dist: onnxscript; extra == "torch"`,
+		"Provides-Extra: plot", `Requires-Dist: matplotlib>=3.7; extra == "plot"`,
+		"Provides-Extra: live", `Requires-Dist: ipywidgets>=8; extra == "live"`,
 		"Description-Content-Type: text/markdown", "",
 		links.ReplaceAllString(string(page), "]("+repository+"/blob/main/docs/$1)")}, "\n")
 	about := "Wheel-Version: 1.0\nGenerator: certspec pywheel\nRoot-Is-Purelib: false\n"

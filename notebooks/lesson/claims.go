@@ -61,7 +61,7 @@ func Claims(s Scored, delta float64, radii ...float64) (*nb.Widget, []float64) {
 		"interval; δ = %g. All are about the images certified at R.", h.Alpha, delta)}
 	caption := fmt.Sprintf("%s: certified calibration error, one claim each; δ = %g", s.About(), delta)
 	figure := nb.Lines(nb.Axes{Title: "The more a claim covers, the larger the error\n" + s.About(), X: Radius,
-		Y: "calibration error at most", Caption: caption}, lines...)
+		Y: "calibration error at most", Points: true, Caption: caption}, lines...)
 	return slide(caption, radii, tables, figure, all), together
 }
 
@@ -110,7 +110,7 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 	all.Notes = []string{fmt.Sprintf("Fitted on the images at even places, judged on the %d others that were "+
 		"attempted. α = %g for the radius of an image and again for its interval; all at once: with probability %g, "+
 		"at most %d of them fail. Of the images certified at R.", odd, run.Header.Alpha, 1-delta, k)}
-	figure := nb.Lines(nb.Axes{Title: s.About(), X: Radius, Y: "certified Brier score", Caption: s.Name +
+	figure := nb.Lines(nb.Axes{Title: s.About(), X: Radius, Y: "certified Brier score", Points: true, Caption: s.Name +
 		": certified Brier score of confidences as they are, recalibrated, and constant, images not fitted on"},
 		lines...)
 	return slide(s.Name+": recalibration by radius", radii, tables, figure, all), none

@@ -67,7 +67,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		figures = append(figures, nb.Lines(nb.Axes{
 			Title: fmt.Sprintf("The band holds the true curve\n%d images, %s noise samples in all, σ = %g, α = %g",
 				len(run.Rows), printable.Count(run.Passes()), opt.Sigma, opt.Alpha),
-			X: "radius", Y: "share of the images",
+			X: "radius", Y: "share of the images", Stairs: true,
 			Caption: fmt.Sprintf("certified accuracy against the radius after %s noise samples, with the band of "+
 				"the true one, and the true one", printable.Count(run.Passes())),
 		}, certified, trueLine))

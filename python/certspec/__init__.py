@@ -30,16 +30,23 @@ or a folder of pictures. labels are N whole numbers, or None.
 image_layout  "chw" or "hwc", where the shape fits both
 data_name     the name of the data in ledgers
 
-Wrong use is a TypeError or ValueError, a failed run a CertspecError with the program's sentence.
+Wrong use is a TypeError or ValueError that names the argument. A file that is missing is a
+FileNotFoundError, a failed run a CertspecError with the program's sentence.
 """
+from inspect import isfunction
+
+from ._figure import Svg
+from ._front import plot, table
 from ._model import state_digest
-from ._program import CertspecError, program
+from ._options import readable
+from ._program import CertspecError, UsageError, program
 from ._read import (
     Ledger, Log, Row, Sweep, calibration, compare, ece, from_smoothing_log, metrics, read_ledger,
     report)
 from ._results import (
-    Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, Interval,
-    MeanRadius, Metrics, Plan, Prediction, Preflight, Replayed, Summary, Svg, Table, UnderAttack)
+    Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, MeanRadius,
+    Metrics, Plan, Prediction, Preflight, Replayed, Summary, UnderAttack)
+from ._table import Interval, Table
 from ._verbs import (
     attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, run, sweep)
 
@@ -47,7 +54,13 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
     "Difference", "Interval", "Ledger", "Log", "MeanRadius", "Metrics", "Plan", "Prediction",
-    "Preflight", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack", "attack",
-    "calibration", "certify", "compare", "ece", "evaluate", "export_onnx", "from_smoothing_log",
-    "metrics", "predict", "preflight", "program", "quantize", "read_ledger", "replay", "report",
-    "run", "state_digest", "sweep"]
+    "Preflight", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack", "UsageError",
+    "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
+    "from_smoothing_log", "metrics", "plot", "predict", "preflight", "program", "quantize",
+    "read_ledger", "replay", "report", "run", "state_digest", "sweep", "table"]
+
+for _name in __all__:
+    _thing = globals()[_name]
+    for _call in [_thing] if isfunction(_thing) else filter(isfunction, vars(_thing).values()):
+        readable(_call)
+del _call, _name, _thing

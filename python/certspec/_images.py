@@ -101,15 +101,31 @@ def _bytes(array: Array) -> Pixels:
     if array.dtype == np.uint8:
         return array
     if array.dtype.kind != "f":
-        raise ValueError(f"images of type {array.dtype}; expected uint8, or reals from 0 to 1")
+        bytes_ = array.dtype.kind in "iu" and array.size and 0 <= array.min() <= array.max() <= 255
+        raise ValueError(f"images of type {array.dtype}; expected uint8, or reals from 0 to 1"
+                         + (": give images.astype(np.uint8)" if bytes_ else ""))
     near = 0.08 if array.dtype == np.float16 else 1e-3  # what rounding to the type moves a byte
     scaled = array.astype(np.float64) * 255
     rounded = np.rint(scaled)
     good = (np.abs(scaled - rounded) < near) & (rounded >= 0) & (rounded <= 255)
     if not good.all():
-        raise ValueError(f"a value of the images is {array[~good][0].item()}; expected uint8, or "
-                         "multiples of 1/255 from 0 to 1 (a normalisation goes into mean and std)")
+        raise ValueError(_mistake(array, array[~good][0].item()))
     return rounded.astype(np.uint8)
+
+
+def _mistake(array: Array, value: float) -> str:
+    """What is wrong with real images, a value of which is no multiple of 1/255; the remedy."""
+    if not np.isfinite(array).all():
+        return f"a value of the images is {value}; expected finite numbers"
+    low, high = array.min().item(), array.max().item()
+    values = f"the images have values from {low:.4g} to {high:.4g}, such as {value:.6g}"
+    if low >= 0 and 8 < high <= 255:
+        return f"{values}: bytes as reals. Give np.rint(images).astype(np.uint8)"
+    if 0 <= low and high <= 1:
+        return (f"{values}: between the steps of 1/255, as resizing makes them. A certificate is "
+                "about 8-bit images: give np.rint(images * 255).astype(np.uint8)")
+    return (f"{values}: normalised. Noise comes before the normalisation: give the images as they "
+            "were before it, 0 to 1, and mean and std to this call")
 
 
 def _pieces(images: Any, labels: object) -> Iterator[Piece]:

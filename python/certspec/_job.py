@@ -1,6 +1,8 @@
 """Where a verb runs: on images in files, with a model that answers over two pipes."""
 from __future__ import annotations
 
+import errno
+import glob
 import json
 import os
 import queue
@@ -25,15 +27,16 @@ class Job:
                  given: Mapping[str, object]) -> None:
         self.folder, self.words, self.subject, self.given = folder, words, subject, given
 
-    def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,)) -> str:
+    def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,),
+            raw: bool = False) -> str:
         """Run a verb with flags, and return the JSON that it prints."""
         settings = {k: v for k, v in self.given.items() if k not in ModelOptions.__annotations__}
         ours = [*self.words, *words, *flags(settings), "--json"]
         arguments = [*verb, *ours, *further(self.given.get("options", ()), ours)]
         show = bool(self.given.get("progress", True))
         if self.subject is None:
-            return run(arguments, folder=self.folder, accepted=accepted, show=show)
-        return serve(arguments, self.subject, self.folder, accepted=accepted, show=show)
+            return run(arguments, folder=self.folder, accepted=accepted, show=show, raw=raw)
+        return serve(arguments, self.subject, self.folder, accepted=accepted, show=show, raw=raw)
 
 
 @contextmanager
@@ -72,6 +75,8 @@ def _named(images: Any, labels: object, file: bool) -> Images:
 def _file(model: Any, given: Mapping[str, Any], folder: str) -> list[str]:
     """The flags of a model in a file."""
     path = os.path.abspath(os.fspath(model))
+    if not glob.glob(glob.escape(path) + "*"):  # of a model file the ending may be left out
+        raise FileNotFoundError(errno.ENOENT, "no model file or ONNX file", os.fspath(model))
     for name in ("classes", "name", "identity", "batch_size", "device"):
         if given.get(name) is not None:
             raise ValueError(f"{name} is for a model of this process, and {path} is a file")
@@ -91,7 +96,7 @@ def _file(model: Any, given: Mapping[str, Any], folder: str) -> list[str]:
 
 
 def serve(arguments: Sequence[str], subject: Subject, folder: str | None, *,
-          accepted: Sequence[int] = (0,), show: bool = True) -> str:
+          accepted: Sequence[int] = (0,), show: bool = True, raw: bool = False) -> str:
     """Run the program and answer its batches until it ends; return what it prints.
 
     The protocol is that of engine/pipe/PROTOCOL.md. An exception in the model stops the program,
@@ -103,7 +108,7 @@ def serve(arguments: Sequence[str], subject: Subject, folder: str | None, *,
     with sink:
         try:
             words = [*arguments, "--exec-fds", f"{theirs_out},{theirs_in}"]
-            started = Child(words, folder, (theirs_in, theirs_out), show)
+            started = Child(words, folder, (theirs_in, theirs_out), show, raw)
         finally:
             os.close(theirs_in)
             os.close(theirs_out)

@@ -22,19 +22,50 @@ OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
 
 
-def state_digest(module: Any) -> str:
-    """The SHA-256 of a PyTorch module's class, structure and state, for the argument identity.
+def state_digest(module: Any, *, persistent_only: bool = False) -> str:
+    """The SHA-256 of what computes in a PyTorch module, for the argument identity.
 
-    It covers names, types, shapes and values of parameters and buffers, and what print(module)
-    shows. Code that behaves otherwise with the same state is for the caller to tell apart.
+    It covers what print(module) shows; names, types, shapes and values of all parameters and
+    buffers, also those that are not saved; and numbers, texts and arrays that parts of a class of
+    your own have as attributes. Code that behaves otherwise with the same state is for the caller
+    to tell apart. Ledgers of earlier versions have the digest of persistent_only=True, which leaves
+    out attributes and buffers that are not saved: two models that differ there have the same.
     """
     if not is_module(module):
         raise TypeError(f"module is a {type(module).__name__}; expected a torch.nn.Module")
     digest = hashlib.sha256(repr(module).encode())
-    for name, tensor in sorted(module.state_dict().items()):
+    parts = dict(module.state_dict())
+    if not persistent_only:
+        for named in (module.named_parameters, module.named_buffers):
+            parts.update(named(remove_duplicate=False))
+    for name, tensor in sorted(parts.items()):
         if not hasattr(tensor, "detach"):
             raise TypeError(f"{name} of the module is a {type(tensor).__name__}, which has no "
                             "digest: say in another way what identifies the model")
+        _add(digest, name, tensor)
+    for name, part in () if persistent_only else module.named_modules():
+        for key, value in sorted(vars(part).items()):
+            if _own(part) and key not in OF_MODULES and not key.startswith("__"):
+                _attribute(digest, f"{name}.{key}", value)
+    return "sha256:" + digest.hexdigest()
+
+
+OF_MODULES = frozenset((
+    "training", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set",
+    "_is_full_backward_hook", "call_super_init", "_version"))
+
+
+def _own(part: object) -> bool:
+    """Whether the class of a part is not of PyTorch, whose parts print their settings."""
+    return not type(part).__module__.startswith("torch.")
+
+
+def _add(digest: Any, name: str, tensor: Any) -> None:
+    """Add an array or tensor."""
+    if not hasattr(tensor, "detach"):
+        array, kind = np.ascontiguousarray(tensor), tensor.dtype.str
+        shape = array.shape
+    else:
         tensor = tensor.detach().cpu()
         kind, shape = str(tensor.dtype), tuple(tensor.shape) or (1,)
         if kind == "torch.bfloat16":
@@ -44,9 +75,22 @@ def state_digest(module: Any) -> str:
         else:
             array = np.ascontiguousarray(tensor.numpy())
             kind = array.dtype.str
-        digest.update(f"\n{name} {kind} {shape}\n".encode())
-        digest.update(array.tobytes())
-    return "sha256:" + digest.hexdigest()
+    digest.update(f"\n{name} {kind} {shape}\n".encode())
+    digest.update(array.tobytes())
+
+
+def _attribute(digest: Any, name: str, value: object) -> None:
+    """Add an attribute: a number, a text, an array or tensor, or several of them."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc" or hasattr(value, "detach"):
+        _add(digest, name, value)
+    elif isinstance(value, (bool, int, float, complex, str, bytes, np.generic)):
+        digest.update(f"\n{name} {value!r}\n".encode())
+    elif isinstance(value, (list, tuple)):
+        for number, item in enumerate(value):
+            _attribute(digest, f"{name}[{number}]", item)
+    elif isinstance(value, Mapping):
+        for key in sorted(value, key=str):
+            _attribute(digest, f"{name}[{key!r}]", value[key])
 
 
 def is_module(model: object) -> bool:
@@ -56,10 +100,16 @@ def is_module(model: object) -> bool:
 
 @contextmanager
 def evaluating(module: Any) -> Iterator[None]:
-    """Evaluation mode; then every part is in the mode that it was in."""
+    """Evaluation mode; then every part is in the mode that it was in.
+
+    An exported program has the mode in which it was exported, and no other.
+    """
     modes = [(part, part.training) for part in module.modules()]
     try:
-        module.eval()
+        try:
+            module.eval()
+        except NotImplementedError:
+            pass
         yield
     finally:
         for part, training in modes:
@@ -222,7 +272,7 @@ class Subject:
         if is_module(self.model):
             import torch
 
-            with torch.no_grad():
+            with torch.no_grad(), exported():
                 answer = self.model(x)
         else:
             answer = self.model(x)
@@ -230,6 +280,20 @@ class Subject:
         if self.output == "classes":
             return integers(rows, "the model's answers")
         return _binary(rows) if self.output == "sigmoid" else rows
+
+
+@contextmanager
+def exported() -> Iterator[None]:
+    """Say what to do where an exported program refuses the shape of a batch."""
+    try:
+        yield
+    except (AssertionError, RuntimeError) as error:
+        if not re.match(r"Guard failed|Expected input at ", str(error)):
+            raise
+        raise ValueError(
+            f"the exported program refuses a batch ({error}): export it for batches of any size, "
+            "torch.export.export(net, (x,), dynamic_shapes=({0: torch.export.Dim('batch')},)), "
+            "with an x of 2 images or more") from error
 
 
 def picked(answer: Any) -> object:

@@ -6,7 +6,7 @@ import functools
 import math
 import numbers
 import os
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, Callable, Mapping, Sequence, TypedDict, TypeVar, Union, cast
 
 import numpy as np
@@ -40,36 +40,68 @@ class PlanOptions(ModelOptions, total=False):
     """Settings of noise samples and their claims."""
     alpha: float
     noise: str
-    block: int
+    block: int | None
 
 
 class RunOptions(PlanOptions, total=False):
     """Settings of a certification."""
-    n0: int
+    n0: int | None
     rule: str
-    tolerance: float
+    tolerance: float | None
     relative: bool
-    radii: Sequence[float]
-    futility: float
-    budget: str
-    until: str
-    workers: int
+    radii: Sequence[float] | None
+    futility: float | None
+    budget: str | None
+    until: str | None
+    workers: int | None
     seed: int | None
-    keep_scores: object
+    keep_scores: bool | int | str
 
 
 OF_IMAGES = ("image_layout", "data_name", "progress", "options")  #: the others are of the model
-DEFAULTS: dict[str, object] = {"layout": "chw", "output": "logits", "name": "",
-                               "data_name": "images", "progress": True, "options": ()}
+DEFAULTS: dict[str, object] = {
+    "layout": "chw", "output": "logits", "name": "", "data_name": "images", "progress": True,
+    "options": (), "alpha": 0.001, "noise": "grid", "rule": "staged", "relative": False,
+    "keep_scores": False}  #: of the others: None, which is said where the argument is explained
+RULES = ("staged", "fixed", "iss", "betting", "anytime")
+SHARES = ("alpha", "futility", "miscoverage")  #: between 0 and 1
+REALS = ("tolerance", "epsilon", "rate", "width", "sigma")
+WHOLE = {"n": 1, "n0": 1, "block": 1, "workers": 1, "seed": 0, "images": 1, "steps": 1,
+         "severity": 1, "count": 1}  #: with the least value
+
+
+class Note:
+    """An annotation, as it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.strip("'").replace("Numbers", "float | Sequence[float] | None")
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Lines(Signature):
+    """A signature that is as wide as a screen."""
+
+    def __str__(self) -> str:
+        words, line = [], ""
+        for word in super().__str__().split(", "):
+            if line and len(line) + len(word) > 84:
+                words.append(line)
+                line = ""
+            line += word + ", "
+        return "\n    ".join(part.rstrip() for part in [*words, line])[:-1]
 
 
 def shared(kind: type) -> Callable[[Result], Result]:
     """Let help() show the arguments that a verb shares with others, and refuse those of none."""
     def decorate(function: Result) -> Result:
         own = signature(function)
-        kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        more = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=note, default=DEFAULTS.get(name))
-                for name, note in kind.__annotations__.items()]
+        kept = [p.replace(annotation=Note(str(p.annotation))) for p in own.parameters.values()
+                if p.kind is not Parameter.VAR_KEYWORD]
+        more = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=Note(note.__forward_arg__),
+                          default=DEFAULTS.get(name)) for name, note in kind.__annotations__.items()
+                if name not in own.parameters]
         names = [parameter.name for parameter in kept + more]
 
         @functools.wraps(function)
@@ -81,32 +113,57 @@ def shared(kind: type) -> Callable[[Result], Result]:
                     raise TypeError(f"{function.__name__}() has no argument {name!r}{hint}")
             return function(*arguments, **given)
 
-        checked.__signature__ = own.replace(parameters=kept + more)  # type: ignore[attr-defined]
+        back = Note(str(own.return_annotation))
+        checked.__dict__["__signature__"] = Lines(kept + more, return_annotation=back)
         return cast(Result, checked)
 
     return decorate
 
 
+def readable(function: Any) -> None:
+    """Let help() show annotations as they are written."""
+    own = signature(function)
+    if not isinstance(own, Lines):
+        noted = [p if p.annotation is p.empty else p.replace(annotation=Note(str(p.annotation)))
+                 for p in own.parameters.values()]
+        back = own.return_annotation
+        function.__signature__ = Lines(noted, return_annotation=back if back is own.empty
+                                       else Note(str(back)))
+
+
 def flags(given: Mapping[str, object]) -> list[str]:
-    """The flags of arguments."""
+    """The flags of arguments, each of which is what it should be."""
     words: list[str] = []
     for name, value in given.items():
-        if name == "keep_scores" and isinstance(value, bool):
-            words += ["--keep-scores"] * value
+        flag = f"--{name.replace('_', '-')}"
+        if name == "keep_scores" and isinstance(value, (bool, np.bool_)):
+            words += [flag] * bool(value)
         elif value is not None:
-            words.append(f"--{name.replace('_', '-')}={_text(name, value)}")
+            words.append(f"{flag}={_text(name, value)}")
     return words
 
 
 def _text(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
+    if name in WHOLE and not isinstance(value, (list, tuple)):
+        return str(whole(value, name, WHOLE[name]))
+    if name in SHARES:
+        return repr(share(value, name))
+    if name in REALS:
+        return repr(real(value, name))
+    if name == "rule":
+        return word(value, name, RULES)
+    if name == "noise":
+        return word(value, name, ("grid", "gaussian"))
+    if name == "relative" or isinstance(value, (bool, np.bool_)):
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name} is a {type(value).__name__}; expected True or False")
+        return str(bool(value)).lower()
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
         return ",".join(_text(name, item) for item in value)
-    if name in "n n0 block workers seed keep_scores images steps severity".split():
-        return str(whole(value, name))
+    if name == "keep_scores":
+        return str(whole(value, name, 1))
     return repr(real(value, name))
 
 
@@ -133,6 +190,14 @@ def whole(value: object, name: str, least: int = 0) -> int:
     return int(value) if isinstance(value, numbers.Integral) else int(number)
 
 
+def share(value: object, name: str) -> float:
+    """A number between 0 and 1."""
+    number = real(value, name)
+    if not 0 < number < 1:
+        raise ValueError(f"{name} is {number:g}; expected a number between 0 and 1")
+    return number
+
+
 def real(value: object, name: str) -> float:
     """A finite number."""
     if hasattr(value, "item") and not isinstance(value, numbers.Number):
@@ -143,6 +208,15 @@ def real(value: object, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} is {number}; expected a finite number")
     return number
+
+
+def distances(radii: Any, name: str) -> list[float]:
+    """Radii: one, or several."""
+    values = [radii] if np.ndim(radii) == 0 else list(radii)
+    found = [real(value, name) for value in values]
+    if not found or min(found) < 0:
+        raise ValueError(f"{name} is {radii!r}; expected radii of at least 0")
+    return found
 
 
 def spread(sigma: object) -> float:

@@ -5,6 +5,7 @@ import glob
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,8 @@ import warnings
 from types import FrameType
 from typing import IO, Any, Callable, Sequence
 
+ONNXRUNTIME = (1, 29)  #: the oldest that the program takes
+WRONG = 2  #: exit code of wrong use
 STOPPED = 75  #: exit code of a program that was asked to stop and keeps what is finished
 PATIENCE = 30.0  #: seconds that a program may take to save its work
 PAUSE = 10.0  #: seconds between two lines
@@ -27,6 +30,42 @@ class CertspecError(RuntimeError):
     def __init__(self, reason: str, code: int = 1) -> None:
         super().__init__(reason)
         self.code = code
+
+
+class UsageError(CertspecError, ValueError):
+    """A wrong value, which the program found. The text has the names of the arguments."""
+
+
+#: What the program calls otherwise, by its flag.
+ARGUMENTS = {"out": "ledger", "data": "images", "images": "count", "scores": "output",
+             "budget": "budget", "model": "model", "eps": "epsilon", "most": "window"}
+VERBS = {"ledger replay": "replay", "ledger compare": "compare", "calib table": "calibration",
+         "calib metrics": "metrics", **{verb: verb for verb in (
+             "attack", "certify", "evaluate", "predict", "preflight", "quantize", "report", "sweep",
+             "train")}}
+
+
+def python_words(text: str, arguments: Sequence[str] = ()) -> str:
+    """A sentence of the program in the words of Python: functions and arguments, no flags.
+
+    >>> python_words("--n 50: expected more; certspec preflight --n0 100 says", ["--n=50"])
+    "n=50: expected more; certspec.preflight n0=100 says"
+    """
+    given = dict(word[2:].partition("=")[::2] for word in arguments if word.startswith("--"))
+
+    def argument(found: re.Match[str]) -> str:
+        flag, value = found.group(1), found.group(2) or ""
+        name = ARGUMENTS.get(flag, flag).replace("-", "_")
+        bare = value.strip(" =")
+        if flag == "help":
+            return found.group()
+        if bare and (bare == given.get(flag) or bare[0].isdigit() or found.group(2)[0] == "="):
+            return f"{name}={bare}"
+        return name + value
+
+    for verb, name in VERBS.items():
+        text = re.sub(rf"\bcertspec {verb}\b(?! [a-z]+ -)", f"certspec.{name}", text)
+    return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)([ =][^\s,;:()]+)?", argument, text)
 
 
 def program() -> str:
@@ -48,20 +87,33 @@ def program() -> str:
 
 def environment() -> dict[str, str]:
     """The environment of the program, with the library of the package onnxruntime, if any."""
-    env = dict(os.environ)
-    spec = importlib.util.find_spec("onnxruntime")
-    if "CERTSPEC_ONNXRUNTIME" not in env and spec is not None and spec.origin is not None:
-        ending = "*.dylib" if sys.platform == "darwin" else ".so*"
-        library = os.path.join(os.path.dirname(spec.origin), "capi", "libonnxruntime" + ending)
-        env.update({"CERTSPEC_ONNXRUNTIME": found for found in sorted(glob.glob(library))})
+    env, (library, version) = dict(os.environ), _onnxruntime()
+    if library and not _old(version):
+        env.setdefault("CERTSPEC_ONNXRUNTIME", library)
     return env
+
+
+def _onnxruntime() -> tuple[str, str]:
+    """The library of the package onnxruntime, and its version, which is in its name."""
+    spec = importlib.util.find_spec("onnxruntime")
+    if spec is None or spec.origin is None:
+        return "", ""
+    ending = "*.dylib" if sys.platform == "darwin" else ".so*"
+    found = glob.glob(os.path.join(os.path.dirname(spec.origin), "capi", "libonnxruntime" + ending))
+    names = {path: re.search(r"\d+(\.\d+)+", os.path.basename(path)) for path in sorted(found)}
+    return next(((path, name.group()) for path, name in names.items() if name), ("", ""))
+
+
+def _old(version: str) -> bool:
+    """Whether the program is too new for an ONNX Runtime; it then takes the one in its cache."""
+    return tuple(map(int, version.split(".")[:2])) < ONNXRUNTIME if version else False
 
 
 class Child:
     """The program at work. What it says and its progress are shown as they come."""
 
     def __init__(self, arguments: Sequence[str], folder: str | None = None,
-                 descriptors: Sequence[int] = (), show: bool = True) -> None:
+                 descriptors: Sequence[int] = (), show: bool = True, raw: bool = False) -> None:
         ours, theirs = os.pipe()
         env = {**environment(), "CERTSPEC_PROGRESS_FD": str(theirs)}
         try:
@@ -75,7 +127,7 @@ class Child:
             raise
         finally:
             os.close(theirs)
-        self.arguments, self.show, self.asked = arguments, show, False
+        self.arguments, self.show, self.raw, self.asked = arguments, show, raw, False
         self.printed: list[str] = []
         self.said: list[str] = []
         progress = os.fdopen(ours, encoding="utf-8", errors="replace")
@@ -135,13 +187,18 @@ class Child:
         code = self._join()
         for line in self.said:
             if line.startswith("warning: "):
-                warnings.warn(line[len("warning: "):].strip(), stacklevel=6)
+                warnings.warn(self._words(line[len("warning: "):].strip()), stacklevel=6)
         printed = "".join(self.printed)
         if code == STOPPED and self.asked:
             raise KeyboardInterrupt("stopped on request; the same call goes on")
         if code not in accepted or code != 0 and not printed:
-            raise CertspecError(self._reason(code), code)
+            raise (UsageError if code == WRONG else CertspecError)(
+                self._words(self._reason(code)), code)
         return printed
+
+    def _words(self, text: str) -> str:
+        """A sentence in the words of who called: raw where those are flags."""
+        return text if self.raw else python_words(text, self.arguments)
 
     def _join(self) -> int:
         code = self.process.wait()
@@ -155,7 +212,10 @@ class Child:
             return "stopped on request; the same call goes on"
         for at, line in enumerate(self.said):
             if line.startswith("certspec: "):
-                return "".join(self.said[at:])[len("certspec: "):].strip()
+                text = "".join(self.said[at:])[len("certspec: "):].strip()
+                version = _onnxruntime()[1] if "ONNX Runtime" in text else ""
+                return text + f" (the package onnxruntime here is {version}, which is too old; " \
+                    "pip install 'certspec[onnx]' brings another)" * _old(version)
         name, said = "certspec " + self.arguments[0], "".join([*self.said[-5:], *self.printed])
         return f"{name} ended with code {code}; it said: {said.strip()}"
 
@@ -186,7 +246,7 @@ def _drain(read: Callable[[IO[str]], None], file: IO[str]) -> None:
 
 
 def run(arguments: Sequence[str], *, folder: str | None = None, accepted: Sequence[int] = (0,),
-        show: bool = True) -> str:
+        show: bool = True, raw: bool = False) -> str:
     """Run the program and return what it prints on standard output."""
-    with Child(arguments, folder, show=show) as child:
+    with Child(arguments, folder, show=show, raw=raw) as child:
         return child.result(accepted)

@@ -1,6 +1,7 @@
 """What a ledger says, and the calibration of probabilities, as the program reads them."""
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -11,16 +12,18 @@ import tempfile
 import warnings
 import weakref
 from html import escape
-from typing import TYPE_CHECKING, Any, Sequence, Union
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._options import Array, Path, flags, host, integers, numeric, whole
+from ._figure import RADIUS, Curve, Panel, Picture, draw
+from ._options import Array, Path, distances, flags, host, integers, numeric, whole
 from ._program import CertspecError, run
 from ._results import (
-    Calibration, Calibrations, Comparison, Curve, Difference, MeanRadius, Metrics, Picture, Summary,
-    Table, draw, made, stairs)
+    Calibration, Calibrations, Comparison, Difference, Drawn, MeanRadius, Metrics, Summary, made)
+from ._table import Cells, Interval, Result, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -83,23 +86,44 @@ def report(path: Path, out: Path | None = None, format: str = "md") -> str:
     return Ledger(path).report(out, format)
 
 
-class Log:
-    """Certificates of images in a file, and what the program derives from them."""
+class Log(Drawn):
+    """Certificates of images in a file, and what the program derives from them.
+
+    Two are equal where their files are. `len` is the number of rows.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
+        if os.path.isdir(self.path):
+            raise IsADirectoryError(errno.EISDIR, "a folder, which Sweep opens", self.path)
+        if not os.path.exists(self.path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({os.path.basename(self.path)!r})"
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Log):
+            return NotImplemented
+        return pathlib.Path(self.path).read_bytes() == pathlib.Path(other.path).read_bytes()
+
+    def __hash__(self) -> int:
+        with open(self.path, "rb") as file:
+            return hash(file.readline())  # it stays while a run goes on
+
+    def __len__(self) -> int:
+        return int(self._json(METRICS)["rows"])
+
     def _repr_html_(self) -> str:
-        found = self._json(METRICS)
-        accuracies = {f"r = {at['radius']:g}": at["value"] for at in found["certified_accuracy"]}
-        names = ("name", "rows", "abstained", "acr")
-        return Table([{**{name: found[name] for name in names}, **accuracies}])._repr_html_()
+        return self.table()._repr_html_()
 
     def _about(self, images: int = 0) -> str:
         return os.path.basename(self.path)
+
+    @property
+    def name(self) -> str:
+        """What stands for it in a legend: the name of the file."""
+        return re.sub(r"\.(ledger|tsv)$", "", os.path.basename(self.path))
 
     def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> dict[str, Any]:
         return dict(json.loads(run([*verb, self.path, *words, "--json"])))
@@ -115,17 +139,42 @@ class Log:
         """The average certified radius, where wrong and abstained images count as 0."""
         return float(self._at()["acr"])
 
+    def table(self, radii: Sequence[float] = RADII) -> Table[Cells]:
+        """One row: images, abstentions, average certified radius, and certified accuracies."""
+        found = self._at(distances(radii, "radii"))
+        at = {f"r = {one['radius']:g}": one["value"] for one in found["certified_accuracy"]}
+        return Table([{"name": self.name, "images": found["rows"], "abstained": found["abstained"],
+                       "acr": found["acr"], **at}])
+
     def rows(self) -> Rows:
         """The table of read_ledger."""
         return read_ledger(self.path)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas.DataFrame; it needs the package pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def to_latex(self, radii: Sequence[float] = RADII) -> str:
+        """The table in LaTeX."""
+        return self.table(radii).to_latex()
 
     def columns(self) -> Columns:
         """The table of read_ledger as an array for each column; NaN where a value is missing."""
         return _columns(run(["ledger", "export", self.path, "--format", "csv"]))
 
-    def certified_accuracy(self, radii: Sequence[float] = RADII) -> list[float]:
-        """Shares of images that are right and certified at least that far."""
-        return [float(at["value"]) for at in self._at(radii)["certified_accuracy"]]
+    @overload
+    def certified_accuracy(self, radii: float) -> float: ...
+
+    @overload
+    def certified_accuracy(self, radii: Sequence[float] = RADII) -> list[float]: ...
+
+    def certified_accuracy(self, radii: float | Sequence[float] = RADII) -> float | list[float]:
+        """The share of images that are right and certified at least that far; of each radius."""
+        at = self._at(distances(radii, "radii"))["certified_accuracy"]
+        found = [float(one["value"]) for one in at]
+        return found if np.ndim(radii) else found[0]
 
     def curve(self) -> list[tuple[float, float]]:
         """The steps of certified accuracy: it holds from the radius before up to this one."""
@@ -134,19 +183,21 @@ class Log:
         radii: list[float] = np.unique(columns["radius"][right]).tolist()
         return list(zip(radii, self.certified_accuracy(radii) if radii else ()))
 
-    def plot(self, ax: Axes | None = None) -> Picture:
-        """Draw certified accuracy over the radius in axes of matplotlib, or as SVG without it.
-
-        A ledger has 95 % intervals, for the population from which the images are drawn.
-        """
+    def _panel(self) -> Panel:
+        """Certified accuracy over the radius. A ledger has 95 % intervals for the population."""
         radii = [radius for radius, _ in self.curve()] or [0.0]
         verb = ("report",) if isinstance(self, Ledger) else METRICS
         at = self._at(radii[:-1:1 + len(radii) // STEPS] + radii[-1:], verb)["certified_accuracy"]
-        ends = ([one["interval"][end] for one in at if len(one) > 2] for end in ("low", "high"))
-        x, y, low, high = stairs([one["radius"] for one in at], [one["value"] for one in at], *ends)
-        label = "certified, 95 % interval" if low else "certified"
-        return draw([Curve(label, x, y, low, high)], "certified accuracy at r",
-                    "Certified accuracy by radius", self._about(), ax)
+        low, high = ([one["interval"][end] for one in at if len(one) > 2]
+                     for end in ("low", "high"))
+        curve = Curve(self.name, [one["radius"] for one in at], [one["value"] for one in at], low,
+                      high, "up to")
+        band = "; bands: 95 % intervals" if low else ""
+        return Panel([curve], RADIUS, "certified accuracy at r", "Certified accuracy by radius",
+                     self._about() + band, end=self._cap(), ledgers=[self.path])
+
+    def _cap(self) -> float:
+        return 0.0
 
 
 class Ledger(Log):
@@ -154,8 +205,23 @@ class Ledger(Log):
 
     def __init__(self, path: Path, folder: str | None = None) -> None:
         super().__init__(path)
+        self.own = folder is not None
         if folder is not None:  # it goes with this object
             weakref.finalize(self, shutil.rmtree, folder, True)
+
+    def __len__(self) -> int:
+        return self.summary.decided
+
+    @property
+    def name(self) -> str:
+        """What stands for it in a legend: the name of the file, or the network and its noise."""
+        if not self.own:
+            return super().name
+        header: Any = self.header
+        return f"{header['model']['name']}, σ = {header['sigma']:g}"
+
+    def _cap(self) -> float:
+        return self.summary.radius_cap
 
     def _repr_html_(self) -> str:
         """The first part of the report: figures, what is claimed, and the curve."""
@@ -208,7 +274,7 @@ class Ledger(Log):
         return text
 
 
-class Sweep(dict[str, Ledger]):
+class Sweep(dict[str, Ledger], Result):
     """The ledgers of a sweep in a folder, under "clean", "fog-3" and so on."""
 
     def __init__(self, folder: Path) -> None:
@@ -222,32 +288,73 @@ class Sweep(dict[str, Ledger]):
         rows = [*found["corruptions"], *found["groups"], {**found["macr"], "name": "all"}]
         return Table(made(MeanRadius, row) for row in rows)
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+    def _records(self) -> Sequence[Mapping[str, object]]:
+        return [row._asdict() for row in self.table()]
+
+    def _panels(self) -> list[Panel]:
+        """The radius by corruption, and against the severity where there are several."""
+        rows = self.table()
+        names = [row.name.replace("_", " ") for row in rows]
+        low, high = ([row.interval[end] if row.interval else row.acr for row in rows]
+                     for end in (0, 1))
+        curve = Curve("", range(len(rows)), [row.acr for row in rows], low, high, "points")
+        about = next(iter(self.values()))._about() if self else ""
+        title = "Average certified radius by corruption"
+        panels = [Panel([curve], "", "average certified radius", title, about, names)]
+        cells = run(["ledger", "metrics", *(one.path for one in self.values()), "--json"])
+        found = dict(zip(self, (json.loads(line)["acr"] for line in cells.splitlines())))
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for name, acr in found.items():
+            kind, _, severity = name.rpartition("-")
+            if severity.isdigit():
+                lines.setdefault(kind, []).append((float(severity), acr))
+        if max(map(len, lines.values()), default=0) > 1:
+            curves = [Curve(kind.replace("_", " "), [x for x, _ in sorted(at)],
+                            [y for _, y in sorted(at)]) for kind, at in lines.items()]
+            panels.append(Panel(curves, "severity", "average certified radius",
+                                "Average certified radius by severity", about))
+        return panels
+
+    def plot(self, ax: Axes | None = None, *, title: str | None = None,
+             columns: float | None = None, out: Path | None = None) -> Picture:
+        """Draw the radius by corruption and by severity; see Ledger.plot."""
+        panels = self._panels()
+        first = panels[0] if title is None else panels[0]._replace(title=title)
+        return draw([first, *panels[1:]], ax, None, columns, out)
 
 
 Source = Union[Path, Log]
 
 
 def path_of(ledger: Source) -> str:
-    """The absolute path of a ledger."""
-    return os.path.abspath(ledger.path if isinstance(ledger, Log) else os.fspath(ledger))
+    """The absolute path of a ledger, which is there."""
+    return os.path.abspath((ledger if isinstance(ledger, Log) else Log(ledger)).path)
 
 
-def compare(a: Source, b: Source, radii: Sequence[float] = RADII) -> Comparison:
-    """Differences b − a of two ledgers or logs on the same images, with bootstrap intervals."""
-    words = [path_of(a), path_of(b), "--json", *flags({"radii": list(radii)})]
+def compare(a: Source, b: Source, radii: float | Sequence[float] = RADII) -> Comparison:
+    """Differences b − a of two ledgers or logs on the same images, with bootstrap intervals.
+
+    The heading says what differs between the two. Where it is more than the model, nothing is
+    claimed about the models. p_holm is corrected by Holm's method for all of the table.
+    """
+    words = [path_of(a), path_of(b), "--json", *flags({"radii": distances(radii, "radii")})]
     found = json.loads(run(["ledger", "compare", *words]))
-    return Comparison(found["images"], made(Difference, found["acr"]),
-                      Table(made(Difference, at) for at in found["certified_accuracy"]))
+    verdicts = [one["verdict"] for one in found.get("verdicts", ())]
+    both = zip_longest((found["acr"], *found["certified_accuracy"]), verdicts)
+    rows = [made(Difference, {**one, "verdict": verdict or ""}) for one, verdict in both]
+    for warning in found.get("warnings", ()):
+        warnings.warn(warning, stacklevel=2)
+    return Comparison(found["images"], rows[0], Table(rows[1:]), found.get("heading", ""),
+                      found.get("cap"), tuple(found.get("beyond") or ()))
 
 
-def calibration(ledger: Source, radii: Sequence[float]) -> Calibrations:
+def calibration(ledger: Source, radii: float | Sequence[float]) -> Calibrations:
     """Calibration at some radii, as it is and at worst inside the certified intervals.
 
     The ledger has scores: certify made it with keep_scores=True.
     """
-    text = run(["calib", "table", path_of(ledger), "--json", *flags({"radii": list(radii)})])
+    words = flags({"radii": distances(radii, "radii")})
+    text = run(["calib", "table", path_of(ledger), "--json", *words])
     found = Calibrations(
         made(Calibration, {**row, "certified_ece": row["cce"], "certified_brier": row["cbs"]})
         for row in map(json.loads, text.splitlines()) if not row.get("constant"))

@@ -2,161 +2,35 @@
 from __future__ import annotations
 
 from html import escape
-from itertools import chain, repeat
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Sequence, TypeVar, Union
+from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence
+
+from ._figure import RADIUS, Curve, Panel, Path, Picture, draw
+from ._table import Cells, Interval, Kind, Result, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-Kind = TypeVar("Kind")
-Floats = Sequence[float]
-COLOURS = ("#0072b2", "#d55e00", "#009e73")  #: also told apart without red and green
-SHOWN, LEFT = 30, ' style="text-align:left"'  #: rows of a table, and its columns of words
-WORDS = {"acr": "ACR", "ece": "ECE", "brier": "Brier score", "gaussian": "Gaussian", "jpeg": "JPEG",
-         "idx": "image", "predict": "class", "nA": "top-class count", "plow": "lower bound",
-         "nused": "noise samples"}  #: for names of the program
 
 
-class Table(list[Kind]):
-    """A list of results, or of rows by column, that a notebook shows as a table."""
-    about = ""  #: data, network and settings, below the title of a figure
+class Drawn:
+    """What draws itself."""
 
-    def __repr__(self) -> str:
-        lines = self._cells()
-        widths = [max(map(len, column)) for column in zip(*lines)]
-        text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join(text + [f"{len(self) - SHOWN} more rows"] * (len(self) > SHOWN))
+    def _panel(self) -> Panel:
+        raise NotImplementedError
 
-    def _repr_html_(self) -> str:
-        cells = self._cells()
-        left = [LEFT * any(c.strip("0123456789,.−e") for c in words[1:]) for words in zip(*cells)]
-        lines = ["".join(f"<{tag}{style}>{escape(cell)}</{tag}>" for style, cell in zip(left, line))
-                 for tag, line in zip(chain(["th"], repeat("td")), cells)]
-        more = f"<p>{len(self) - SHOWN} more rows</p>" if len(self) > SHOWN else ""
-        return "<table>" + "\n".join(f"<tr>{line}</tr>" for line in lines) + "</table>" + more
+    def plot(self, ax: Axes | None = None, *, label: str | None = None, title: str | None = None,
+             columns: float | None = None, out: Path | None = None) -> Picture:
+        """Draw it in axes of matplotlib, or as a figure of its own.
 
-    def _cells(self) -> list[tuple[str, ...]]:
-        """The names of the columns, then the first rows, as people write them."""
-        def words(name: str) -> str:
-            return " ".join(WORDS.get(word, word) for word in name.split("_"))
-        some: Any = self[:SHOWN]
-        rows = [row if isinstance(row, dict) else row._asdict() for row in some]
-        table: list[list[str]] = []
-        for name, column in zip(*rows[:1], zip(*(row.values() for row in rows))):
-            short = all(cell == round(cell, 2) for cell in column if isinstance(cell, float))
-            cells = [_text(cell, short) for cell in column]
-            table.append([words(name), *(map(words, cells) if name == "name" else cells)])
-        return list(zip(*table))
+        label stands in the legend. columns is the width of the figure in columns of a paper, 1 or
+        2, with letters of 8 points. out saves it as .svg, .png or .pdf. Without matplotlib the
+        figure is an Svg, which saves itself.
+        """
+        panel = self._panel()
+        titled = panel if title is None else panel._replace(title=title)
+        return draw([titled], ax, label, columns, out)
 
 
-def _text(cell: object, short: bool) -> str:
-    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
-        return "" if cell is None else str(cell)
-    form = (",.0f" if isinstance(cell, int) or abs(cell) >= (1000 if short else 100) else
-            "g" if short else ".3f" if abs(cell) > 5e-4 or not cell else ".0e")
-    return format(cell, form).replace("-", "−")
-
-
-class Svg(str):
-    """A figure as SVG, which a notebook shows."""
-    _repr_svg_ = str.__str__
-
-
-Picture = Union["Figure", Svg]
-
-
-class Curve(NamedTuple):
-    """A line through points; an area, where `low` is there, reaches from there to `high`."""
-    label: str
-    x: Floats
-    y: Floats = ()
-    low: Floats = ()
-    high: Floats = ()
-
-
-def stairs(x: Floats, *ys: Floats) -> list[list[float]]:
-    """The points of steps, each of which holds from the x before up to its own."""
-    steps = ([*(at for at in y for _ in "12"), 0.0] if y else [] for y in ys)
-    return [[0.0, *(at for at in x for _ in "12")], *steps]
-
-
-def draw(curves: Sequence[Curve], y_label: str, title: str, about: str, ax: Axes | None) -> Picture:
-    """Curves over the radius, in axes of matplotlib or as a figure of its own, which says more."""
-    x_label, lines = "radius r (ℓ₂; full range of a pixel value = 1)", [title, *wrap(about, 80)]
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        return Svg(_svg(curves, x_label, y_label, lines))
-    axes = ax or pyplot.figure(figsize=(6.4, 4.4), layout="constrained").subplots()
-    if ax is None:
-        pyplot.close()  # a cell shows what it returns: once
-    axes.set_title("\n".join(lines[:None if ax is None else 1]), fontsize="medium")
-    for curve, colour in zip(curves, COLOURS):
-        if curve.y:
-            axes.plot(curve.x, curve.y, label=curve.label, color=colour)
-        if curve.low:
-            axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0,
-                              label=None if curve.y else curve.label)
-    axes.set(xlabel=x_label, ylabel=y_label, xlim=(0, None), ylim=(0, _top(curves)))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
-    return axes.get_figure(root=True)  # type: ignore[return-value]
-
-
-def _top(curves: Sequence[Curve]) -> float:
-    most = max((value for curve in curves for value in (*curve.y, *curve.high)), default=1.0)
-    return 1.02 if most > 0.5 else 1.1 * most or 1.0
-
-
-def _ticks(most: float) -> list[float]:
-    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, most) if most < 6 * step)
-    return [step * number for number in range(int(most / step) + 1)]
-
-
-def _svg(curves: Sequence[Curve], x_label: str, y_label: str, title: Sequence[str]) -> str:
-    top = _top(curves)
-    right = max((value for curve in curves for value in curve.x), default=0.0) or 1.0
-
-    def at(x: float, y: float) -> tuple[float, float]:
-        return round(52 + 396 * x / right, 2), round(256 - 248 * y / top, 2)
-
-    def line(xs: Iterable[float], ys: Iterable[float], style: str) -> str:
-        points = " ".join(f"{x},{y}" for x, y in map(at, xs, ys))
-        return f'<polyline points="{points}" {style}/>'
-
-    def text(x: float, y: float, words: str, anchor: str = "middle", more: str = "") -> str:
-        return f'<text x="{x}" y="{y}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
-
-    parts = [line((0, 0, right), (top, 0, 0), 'fill="none" stroke="#444"'),
-             text(230, 292, x_label), text(-150, 12, y_label, more='transform="rotate(-90)"')]
-    parts += [text(230, 14 * (row - len(title)), words) for row, words in enumerate(title)]
-    parts += [text(at(x, 0)[0], 270, f"{x:.4g}") for x in _ticks(right)]
-    parts += [text(36, at(0, y)[1] + 4, f"{y:.4g}") for y in _ticks(top)]
-    for curve, colour, height in zip(curves, COLOURS, (18, 32, 46)):
-        if curve.low:
-            area = ((*curve.x, *reversed(curve.x)), (*curve.low, *reversed(curve.high)))
-            parts.append(line(*area, f'fill="{colour}" fill-opacity="0.2"'))
-        if curve.y:
-            parts.append(line(curve.x, curve.y, f'fill="none" stroke="{colour}"'))
-        parts.append(text(448, height, curve.label, "end", f'fill="{colour}"'))
-    box = f"0 {-14 - 14 * len(title)} 460 {314 + 14 * len(title)}"
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" width="460" '
-            'font-family="sans-serif" font-size="11">' + "\n".join(parts) + "</svg>")
-
-
-class Interval(NamedTuple):
-    """A confidence interval, its ends included."""
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.low:.3f} to {self.high:.3f}".replace("-", "−")
-
-
-class Summary(NamedTuple):
-    """How far a run is, and its figures."""
+class _Summary(NamedTuple):
     images: int
     decided: int
     abstained: int
@@ -168,6 +42,10 @@ class Summary(NamedTuple):
     digest: str | None
 
 
+class Summary(_Summary, Result):
+    """How far a run is, and its figures."""
+
+
 class MeanRadius(NamedTuple):
     """The average certified radius under a corruption or a group, with its interval."""
     name: str
@@ -175,12 +53,15 @@ class MeanRadius(NamedTuple):
     interval: Interval
 
 
-class Replayed(NamedTuple):
-    """What a replay found."""
+class _Replayed(NamedTuple):
     images: int
     blocks: int
     equal_blocks: int
     equal_identity: bool  #: of engine, version, threads and instruction set, too
+
+
+class Replayed(_Replayed, Result):
+    """What a replay found."""
 
     @property
     def equal(self) -> bool:
@@ -205,8 +86,7 @@ class Plan(NamedTuple):
     seconds: float
 
 
-class Preflight(NamedTuple):
-    """What to know before a long run. `str()` is a table."""
+class _Preflight(NamedTuple):
     model: str
     data: str
     images: int
@@ -218,6 +98,10 @@ class Preflight(NamedTuple):
     preprocessing: str
     checks: Table[Check]
     plans: Table[Plan]
+
+
+class Preflight(_Preflight, Result):
+    """What to know before a long run. `str()` is a table."""
 
     @property
     def ok(self) -> bool:
@@ -260,13 +144,47 @@ class Difference(NamedTuple):
     difference: float
     interval: Interval
     radius: float | None = None  #: of a certified accuracy; None: average certified radius
+    p_holm: float | None = None  #: of no difference, corrected by Holm for all of the comparison
+    verdict: str = ""  #: "higher", "lower" or "open"; open where a setting differs
 
 
-class Comparison(NamedTuple):
-    """Two ledgers on the same images."""
+class _Comparison(NamedTuple):
     images: int
     acr: Difference
     certified_accuracy: Table[Difference]
+    heading: str = ""  #: what differs between the two, and what may be claimed
+    cap: float | None = None  #: where radii are cut: the smaller cap of the two
+    beyond: tuple[float, ...] = ()  #: radii above the cap, which are not compared
+
+
+class Comparison(_Comparison, Result):
+    """Two ledgers on the same images: the second minus the first."""
+
+    def table(self) -> Table[Cells]:
+        """A row for the average certified radius, and one for each radius."""
+        return Table({"metric": "acr" if one.radius is None else f"r = {one.radius:g}", "a": one.a,
+                      "b": one.b, "difference": one.difference, "interval": one.interval,
+                      "p_holm": one.p_holm, "verdict": one.verdict}
+                     for one in (self.acr, *self.certified_accuracy))
+
+    def _records(self) -> Sequence[Mapping[str, object]]:
+        return self.table()
+
+    def _notes(self) -> Sequence[str]:
+        many = 1 + len(self.certified_accuracy)
+        notes = [] if many < 2 else [
+            f"p_holm is of no difference, corrected by Holm for these {many}. At most 0.05 is a "
+            "verdict, where no setting differs. An interval stands for one difference alone: among "
+            "many some miss 0 by chance."]
+        notes += [f"Not compared, beyond the smaller cap of {self.cap:.4f}: r = "
+                  + ", ".join(f"{radius:g}" for radius in self.beyond)] if self.beyond else []
+        return notes
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.heading)}</p>" * bool(self.heading) + super()._repr_html_()
+
+    def __str__(self) -> str:
+        return self.heading + "\n" * bool(self.heading) + self.to_text()
 
 
 class Calibration(NamedTuple):
@@ -281,22 +199,22 @@ class Calibration(NamedTuple):
     mean_width: float  #: of the certified intervals
 
 
-class Calibrations(Table[Calibration]):
-    """Calibration at some radii."""
+class Calibrations(Table[Calibration], Drawn):
+    """Calibration at some radii. A figure has points: other images are certified between two."""
 
-    def plot(self, ax: Axes | None = None) -> Picture:
-        """Draw the calibration error over the radius: as it is, and at worst. See Ledger.plot."""
+    def _panel(self) -> Panel:
         some = [one for one in self if one.n]  # else there is nothing to calibrate
         x, found = [one.radius for one in some], [one.ece for one in some]
-        worst = [one.certified_ece for one in some]
-        return draw([Curve("at worst inside certified intervals", x, worst, found, worst),
-                     Curve("measured", x, found)], "expected calibration error",
-                    "Calibration error: measured, and what an adversary can make of it",
-                    self.about, ax)
+        counts = ", ".join(f"{one.n:,}" for one in some)
+        return Panel([Curve("at worst inside certified intervals", x,
+                            [one.certified_ece for one in some], holds="points"),
+                      Curve("measured", x, found, holds="points")], RADIUS,
+                     "expected calibration error",
+                     "Calibration error: measured, and what an adversary can make of it",
+                     f"{self.about}; images certified: {counts}")
 
 
-class Metrics(NamedTuple):
-    """Calibration of probabilities as they are."""
+class _Metrics(NamedTuple):
     n: int
     accuracy: float
     ece: float
@@ -309,6 +227,10 @@ class Metrics(NamedTuple):
     log_loss: float
 
 
+class Metrics(_Metrics, Result):
+    """Calibration of probabilities as they are."""
+
+
 class UnderAttack(NamedTuple):
     """The accuracy that an attack leaves at a radius, beside the certified one."""
     radius: float
@@ -319,16 +241,20 @@ class UnderAttack(NamedTuple):
     images: int
 
 
-class Attacked(Table[UnderAttack]):
+class Attacked(Table[UnderAttack], Drawn):
     """What an attack leaves at some radii, beside what is certified there."""
 
-    def plot(self, ax: Axes | None = None) -> Picture:
-        """Draw both accuracies over the radius, and the gap between. See Ledger.plot."""
-        x = [one.radius for one in self]
-        proof, left = [one.certified for one in self], [one.empirical for one in self]
-        return draw([Curve("left by the attack", x, left), Curve("certified", x, proof),
-                     Curve("neither proof nor attack", x, (), proof, left)], "accuracy",
-                    "Accuracy under attack: proven, and left by an attack", self.about, ax)
+    def _panel(self) -> Panel:
+        rows = sorted(self, key=lambda one: one.radius)
+        x, proof = [one.radius for one in rows], [one.certified for one in rows]
+        left = [one.empirical for one in rows]
+        # Between two radii: the proof of the larger, and what is left at the smaller.
+        steps = [at for pair in zip(x, x[1:]) for at in pair]
+        low, high = ([at for at in values for _ in "12"] for values in (proof[1:], left[:-1]))
+        return Panel([Curve("left by the attack", x, left, holds="from"),
+                      Curve("certified", x, proof, holds="up to"),
+                      Curve("neither proof nor attack", steps, (), low, high)], RADIUS, "accuracy",
+                     "Accuracy under attack: proven, and left by an attack", self.about)
 
 
 def made(kind: type[Kind], found: Mapping[str, object]) -> Kind:

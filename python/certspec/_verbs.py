@@ -4,6 +4,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
 
@@ -15,7 +16,8 @@ from ._options import (
     shared, spread, whole)
 from ._read import Ledger, Source, Sweep, path_of
 from ._results import (
-    Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, Table, UnderAttack, made)
+    Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, UnderAttack, made)
+from ._table import Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -51,20 +53,39 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
 
     sigma is the standard deviation of the noise, where white is 1; n is the maximum number of noise
     samples for an image. The file ledger records the run; without one it is kept as long as what is
-    returned. The same call goes on with an interrupted run where identity is given. Further
-    arguments: those of models and images in the help of this package, and the settings of
-    `certspec certify -h` (alpha, rule, seed, keep_scores, …).
+    returned. The same call goes on with an interrupted run where identity is given. Arguments of
+    models and images are in the help of this package. The settings:
+
+    alpha        bound on the probability that the claim on an image is false
+    rule         how many noise samples an image gets: "staged" stops early, "fixed" takes n, "iss"
+                 asks a pilot of n0, "betting" decides radii, "anytime" raises radii until budget
+    n0           noise samples that choose the class (None: 100, of the rule iss 1,000)
+    tolerance    of staged and iss: radius given up for fewer samples (None: 0.04 sigma); of iss,
+                 with relative=True, a share of the radius
+    radii        of betting: the radii that are tested; futility is the level at which it gives up
+                 (None: alpha)
+    budget       of anytime: noise samples in all, "5e6", or time, "10m"; until is a mean radius,
+                 "radius=0.4", or a share of images, "decided=0.9@0.25"
+    noise        "grid" (sound in floating point) or "gaussian"
+    block        noise samples in one call of the model (None: 100, on an accelerator 1,000)
+    workers      calls of the program at once (None: measured)
+    seed         of the noise (None: it follows from model, data and settings)
+    keep_scores  True keeps scores for calibration; a number is that of their cells
 
     An exception in the model stops the run and is raised here; so is Ctrl-C. Both keep what is
     finished. A run that fails is a CertspecError.
     """
     own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
     path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
-    found = Ledger(path, own)
-    words = _run(model, path, sigma, n, given)
-    with job(model, images, labels, given) as asked:
-        asked.run(["certify"], [*words, f"--out={path}"])
-    return found
+    try:
+        words = _run(model, path, sigma, n, given)
+        with job(model, images, labels, given) as asked:
+            asked.run(["certify"], [*words, f"--out={path}"])
+    except BaseException:
+        if own is not None:
+            shutil.rmtree(own, True)
+        raise
+    return Ledger(path, own)
 
 
 @shared(ModelOptions)
@@ -224,7 +245,7 @@ def run(*words: str, model: object = None, images: object = None, labels: object
     With a model it asks that about images, and prints JSON: run("plan", "--sigma=1", model=…).
     """
     if model is None:
-        return _program.run(words)
+        return _program.run(words, raw=True)
     with job(model, images, labels, given) as asked:
         if asked.folder is not None:  # the words may name files of where we are
             data = asked.words[0].replace("=npy:", f"=npy:{asked.folder}/")
@@ -232,7 +253,7 @@ def run(*words: str, model: object = None, images: object = None, labels: object
             asked.folder = None
         if asked.subject is not None:
             asked.subject.grid = False  # some verbs ask between the bytes
-        return asked.run(words, ())
+        return asked.run(words, (), raw=True)
 
 
 def _write(module: Any, target: str, sides: Sequence[int]) -> None:

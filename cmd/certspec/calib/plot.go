@@ -212,10 +212,11 @@ func (o *tableOptions) tell(s *sampleFile, at calibplot.AtRadius, add func(strin
 	return err
 }
 
-// lines are the curves.
+// lines are the points of each ledger or search.
 func (o *tableOptions) lines(points []plotted) figure.Lines {
 	y := map[string]string{drawCBS: "certified Brier score", drawWidth: "mean width of the intervals"}[o.figure]
-	l := figure.Lines{X: "radius R (ℓ₂; full range of a pixel value = 1)", Y: cmp.Or(y, "largest calibration error")}
+	l := figure.Lines{X: "radius R (ℓ₂; full range of a pixel value = 1)", Y: cmp.Or(y, "largest calibration error"),
+		Points: true} // other images are certified between two radii
 	if o.common {
 		l.Title = "the images that are certified at all these radii"
 	}
