@@ -177,7 +177,7 @@ func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier
 		return nil, nil, err
 	}
 	quantized := filepath.Join(dir, a.Name+".onnx")
-	if _, err := float.Quantize(ctx, images.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), sigma, 1, quantized); err != nil {
+	if err := float.Quantize(ctx, images.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), sigma, 1, quantized); err != nil {
 		return nil, nil, err
 	}
 	file, err := os.ReadFile(quantized)

@@ -94,7 +94,7 @@ func writeExact(ctx context.Context, dir string, a nets.Architecture) (string, e
 	if err != nil {
 		return "", err
 	}
-	if _, err = float.QuantizeExact(ctx, images.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), sigma, 1, exact); err != nil {
+	if err = float.QuantizeExact(ctx, images.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), sigma, 1, exact); err != nil {
 		return "", err
 	}
 	data, err := os.ReadFile(exact)

@@ -19,9 +19,10 @@ import (
 	"github.com/spf13/cobra"
 	ort "github.com/yalue/onnxruntime_go"
 
-	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
@@ -139,12 +140,15 @@ func profileNet(name string, batch int) (*profiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := engine.Open(path)
+	file, err := modelfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer model.Close()
-	graph, _, _, err := model.Graph()
+	data, err := export.Encode(file)
+	if err != nil {
+		return nil, err
+	}
+	graph, err := onnxfile.Decode(data)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +164,7 @@ func profileNet(name string, batch int) (*profiled, error) {
 	if err := options.EnableProfiling(filepath.Join(dir, "profile")); err != nil {
 		return nil, err
 	}
-	session, err := ort.NewDynamicAdvancedSessionWithONNXData(onnxfile.Encode(graph), []string{graph.Graph.Inputs[0].Name}, []string{graph.Graph.Outputs[0].Name}, options)
+	session, err := ort.NewDynamicAdvancedSessionWithONNXData(data, []string{graph.Graph.Inputs[0].Name}, []string{graph.Graph.Outputs[0].Name}, options)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (r *soundness) options(name rs.Rule) (rs.Options, *stopping.Plan, error) {
 	case rs.Anytime:
 		opt.MaxSamples, opt.Until = 0, rs.Until{Samples: throughChunk * (stopping.DefaultSelection + r.N)}
 	}
-	plan, err := opt.Plan()
+	plan, err := stopping.New(opt.Settings())
 	return opt, plan, err
 }
 

@@ -2,13 +2,11 @@ package engine
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
-	"github.com/certspec/certspec/internal/onnxfile"
 )
 
 // JoinDenoiser sets a denoiser before a classifier, and writes both as one ONNX file; see onnx.JoinDenoiser. The
@@ -32,18 +30,15 @@ func JoinDenoiser(denoiser, classifier *Model, d onnx.Denoiser, path string) err
 	case made != 0 && made != d.Sigma:
 		return fmt.Errorf("engine: %s was made for noise of σ = %g, not %g", d.Path, made, d.Sigma)
 	}
-	joined, err := onnx.JoinDenoiser(d, f, netparts.Denoised)
+	seen, err := trainedOf(classifier, denoiser)
+	if err != nil {
+		return err
+	}
+	joined, err := onnx.JoinDenoiser(d, f, netparts.Denoised, seen)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	if seen := append(classifier.Trained(), denoiser.Trained()...); len(seen) > 0 {
-		text, err := json.Marshal(seen)
-		if err != nil {
-			return err
-		}
-		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: trainedKey, Value: string(text)})
-	}
-	return atomicfile.Write(path, onnxfile.Encode(joined))
+	return atomicfile.Write(path, joined)
 }
 
 // DenoiserSigma is the σ of the noise that the model's denoiser was made for; 0 where it has none.

@@ -51,9 +51,9 @@ func (m *Model) encoded() ([]byte, error) {
 	return data, nil
 }
 
-// Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes
+// graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes
 // in it.
-func (m *Model) Graph() (*onnxfile.Model, onnx.Card, string, error) {
+func (m *Model) graph() (*onnxfile.Model, onnx.Card, string, error) {
 	if err := m.notIntegers(); err != nil {
 		return nil, onnx.Card{}, "", err
 	}
@@ -64,9 +64,10 @@ func (m *Model) Graph() (*onnxfile.Model, onnx.Card, string, error) {
 			return nil, onnx.Card{}, "", err
 		}
 	}
-	g, card, digest, err := onnx.Graph(m.path, data, m.onnx)
+	whole, card, digest, err := onnx.Whole(m.path, data, m.onnx)
 	if err != nil {
 		return nil, card, "", fmt.Errorf("engine: %w", err)
 	}
-	return g, card, digest, nil
+	g, err := onnxfile.Decode(whole)
+	return g, card, digest, err
 }

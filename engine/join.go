@@ -9,7 +9,6 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
-	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -33,18 +32,28 @@ func Join(classifier, discriminator *Model, shift *float64, path string) error {
 			*shift = card.Architecture.Shift
 		}
 	}
-	joined, err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift)
+	seen, err := trainedOf(classifier, discriminator)
+	if err != nil {
+		return err
+	}
+	joined, err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift, seen)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	if seen := append(classifier.Trained(), discriminator.Trained()...); len(seen) > 0 {
-		text, err := json.Marshal(seen)
-		if err != nil {
-			return err
-		}
-		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: trainedKey, Value: string(text)})
+	return atomicfile.Write(path, joined)
+}
+
+// trainedOf is the metadata of a joined file.
+func trainedOf(parts ...*Model) (map[string]string, error) {
+	var seen []ledger.Data
+	for _, m := range parts {
+		seen = append(seen, m.Trained()...)
 	}
-	return atomicfile.Write(path, onnxfile.Encode(joined))
+	if len(seen) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(seen)
+	return map[string]string{trainedKey: string(text)}, err
 }
 
 // exportedCard is the card of a model file, or that in an ONNX file which export wrote; else nil.
@@ -70,14 +79,10 @@ func (m *Model) property(key string, v any) bool {
 	if m.card != nil || m.whole() {
 		return false
 	}
-	file, _, _, err := onnx.Graph(m.path, nil, m.onnx)
+	found, err := onnx.Metadata(m.path, m.onnx)
 	if err != nil {
 		return false // which those say that read the network
 	}
-	for _, p := range file.Metadata {
-		if p.Key == key {
-			return json.Unmarshal([]byte(p.Value), v) == nil
-		}
-	}
-	return false
+	text, ok := found[key]
+	return ok && json.Unmarshal([]byte(text), v) == nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/densities"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/pixel"
 )
@@ -103,7 +104,7 @@ func TestJoin(t *testing.T) {
 // The densities of a CCU network are those behind its logits: Σ_k (exp(z_k) − 1)/K is p(x|in)/p(x|out).
 func TestMixtures(t *testing.T) {
 	path := narrowL(t, nets.Architecture{Posterior: nets.CCU})
-	p, err := open(t, path).Mixtures()
+	p, _, err := densities.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func TestMixtures(t *testing.T) {
 	if got, want := p.Ball(0.3), 0.3*8; math.Abs(got-want) > 1e-6 { // C = I, 64 values
 		t.Errorf("ball %v, want %v", got, want)
 	}
-	if _, err := open(t, narrowL(t, nets.Architecture{})).Mixtures(); err == nil {
+	if _, _, err := densities.Read(narrowL(t, nets.Architecture{})); err == nil {
 		t.Error("a network without densities gave some")
 	}
 }

@@ -40,55 +40,56 @@ func (m *Model) forImages(ctx context.Context, s pixel.Shape, sigma float64) (*n
 
 // Quantize writes the network as an ONNX file that computes in integers of 8 bits (package quantize). The ranges of
 // what goes between layers are those that one noise sample of each image takes, at σ on the grid, from noise that
-// no certification draws. The file has the metadata of its source, so that it opens as the source did.
+// no certification draws. The file has the metadata of its source, so that it opens as the source did, and a record of
+// how it was made.
 //
 // Errors: σ out of range; models that are no network of layers (FeedForward); images of another shape; those of
 // quantize.Apply; those of writing; that of ctx.
 func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma float64, seed uint64,
-	path string) (*quantize.Record, error) {
+	path string) error {
 	grid, network, err := m.forImages(ctx, images.Shape, sigma)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	graph, card, digest, err := m.Graph()
+	graph, card, digest, err := m.graph()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ranges := map[string]quantize.Range{}
 	sample, x := make([]int16, images.Shape.Len()), make([]float64, images.Shape.Len())
 	for i := range images.Len() {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if _, err := grid.AddTo(sample, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i]),
 			Block: unused}, 0, nil); err != nil {
-			return nil, err
+			return err
 		}
 		for k, v := range sample {
 			x[k] = float64(v) / pixel.Steps
 		}
 		results, err := network.Results(x)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := quantize.Widen(ranges, results); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	record, err := quantize.Apply(graph, ranges)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	record.Source, record.Data, record.DataDigest, record.Images = digest, images.Name, images.ContentDigest(),
 		images.Len()
 	record.Sigma, record.Seed, record.Compared = sigma, seed, network.Compared()
 	if err := record.Write(graph, export.CardKey, export.InputKey); err != nil {
-		return nil, err
+		return err
 	}
 	text, err := json.Marshal(card)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	graph.Metadata = append(graph.Metadata, onnxfile.Property{Key: export.InputKey, Value: string(text)})
-	return record, atomicfile.Write(path, onnxfile.Encode(graph))
+	return atomicfile.Write(path, onnxfile.Encode(graph))
 }

@@ -25,22 +25,23 @@ import (
 
 // QuantizeExact writes the network as one of integers alone, whose answers are equal on every machine: ranges by mean
 // squared error from one noise sample of each image, at σ on the grid. Further samples tell how often its class is
-// another one. What was seen stands in path.part until the file is whole, so that a run that was stopped goes on.
+// another one. The file has a record of that. What was seen stands in path.part until the file is whole, so that a run
+// that was stopped goes on.
 //
 // Errors: those of Quantize; layers that have no form in integers.
 func (m *Model) QuantizeExact(ctx context.Context, images *imageset.Images, sigma float64, seed uint64,
-	path string) (*quantize.ExactRecord, error) {
+	path string) error {
 	grid, network, err := m.forImages(ctx, images.Shape, sigma)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	plan, err := quantize.NewPlan(network.Parts())
 	if err != nil {
-		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+		return fmt.Errorf("engine: %s: %w", m.path, err)
 	}
-	_, card, digest, err := m.Graph()
+	_, card, digest, err := m.graph()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	record := quantize.ExactRecord{Source: digest, Compared: network.Compared(), Data: images.Name,
 		DataDigest: images.ContentDigest(), Images: images.Len(), Sigma: sigma, Seed: seed, Classes: card.ClassNames}
@@ -53,36 +54,36 @@ func (m *Model) QuantizeExact(ctx context.Context, images *imageset.Images, sigm
 	c := &calibration{plan: plan, network: network, grid: grid, images: images, report: m.report,
 		state: state{Record: record, Seen: quantize.NewSeen()}, path: path + ".part", saved: time.Now()}
 	if err := c.resume(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.pass(ctx, "ranges of", &c.state.Ranged, c.ranges); err != nil {
-		return nil, err
+		return err
 	}
 	_, high := grid.Limits()
 	net, err := plan.Build(c.state.Seen, int(high)/pixel.Steps-1)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+		return fmt.Errorf("engine: %s: %w", m.path, err)
 	}
 	if c.program, err = net.Program(""); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.pass(ctx, "compare classes on", &c.state.Compared, c.compare); err != nil {
-		return nil, err
+		return err
 	}
 	record.Samples, record.OtherClass = c.state.Compared, c.state.Other
 	record.Layers, record.Products = len(net.Layers), net.Products()
 	record.Low, record.High = int(net.Low), int(net.High)
 	note, err := json.Marshal(record)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := atomicfile.Write(path, intnet.Encode(net, note)); err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return err
 	}
-	return &record, nil
+	return nil
 }
 
 // state is what a calibration that was stopped goes on with.

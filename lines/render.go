@@ -3,12 +3,12 @@ package lines
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 // Rendered returns the table as it is printed: a row for each shift and predictor, with slope and mean R² for each
 // group. A mark stands behind R² (* bold: above 0.5; ** second best; *** best).
-func (t *Table) Rendered() *table.Table {
+func (t *Table) Table() *table.Table {
 	out := &table.Table{Title: t.Title, Columns: []string{"shift", "predictor"}, Notes: []string{
 		"Slope m and R² of accuracy under the shift (probit) on the predictor (accuracies: probit), unweighted " +
 			"means over the lines of a group, rounded after averaging.",
@@ -33,7 +33,7 @@ func (t *Table) Rendered() *table.Table {
 }
 
 // Rendered is the result as a table of its lines.
-func (r *Result) Rendered() *table.Table {
+func (r *Result) Table() *table.Table {
 	out := &table.Table{Title: fmt.Sprintf("%s on %s, probit units", r.Y, r.X), Columns: []string{"group", "models",
 		"slope", "interval", "intercept", "interval ", "R²", "reliability", "Deming's slope"},
 		Notes: append([]string{"Clip " + r.Clip + ". Intervals: " + r.Sampling + "."}, r.Notes...)}
@@ -80,7 +80,7 @@ func (r *Result) Above() *table.Table {
 }
 
 // Rendered is the agreement as a table of its models, in percent.
-func (a *Agreement) Rendered() *table.Table {
+func (a *Agreement) Table() *table.Table {
 	verdict := "reliable: R² of the agreements is at least"
 	if !a.Reliable {
 		verdict = "NOT reliable: R² of the agreements is below"

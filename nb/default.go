@@ -13,7 +13,6 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/resample"
@@ -21,6 +20,7 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/table"
 )
 
 // shownImages are those of a data set that Show draws.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
 )
 
 // Bins, mean and the broken axis, by hand.

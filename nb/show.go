@@ -86,7 +86,7 @@ func Show(values ...any) {
 			display(tableBundle(v))
 		case rendered:
 			flush()
-			display(tableBundle(v.Rendered()))
+			display(tableBundle(v.Table()))
 		case fmt.Stringer, error, string:
 			text = append(text, fmt.Sprint(v))
 		default:
@@ -119,7 +119,7 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 	page := "<details><summary>" + html.EscapeString(f.summary) + "</summary>\n"
 	for _, value := range f.of {
 		if t, ok := value.(rendered); ok {
-			value = t.Rendered()
+			value = t.Table()
 		}
 		switch v := value.(type) {
 		case *Tabular:
@@ -152,7 +152,7 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 }
 
 // rendered is a result that makes itself a table.
-type rendered interface{ Rendered() *Tabular }
+type rendered interface{ Table() *Tabular }
 
 func must(data map[protocol.MIMEType]any, err error) map[protocol.MIMEType]any {
 	end(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 // Tabular is a table that renders itself. Its methods HTML, Markdown, LaTeX, CSV and String give its forms; Save writes

@@ -20,7 +20,7 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/internal/ood/attack"
-	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 )

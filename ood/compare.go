@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/resample"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/internal/testkit"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"

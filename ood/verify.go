@@ -10,7 +10,7 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/ood/record"
 )
 
 // Verify computes the bounds of a measurement again, of some of its images spread evenly, or of all with sample 0, and

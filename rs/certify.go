@@ -85,7 +85,7 @@ func begin(model classifier.Classifier, opt Options, closed *Run, open func() (*
 	if opt, err = opt.withDefaults(); err != nil {
 		return s, err
 	}
-	plan, err := opt.Plan()
+	plan, err := opt.plan()
 	if err != nil {
 		return s, err
 	}

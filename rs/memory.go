@@ -49,7 +49,7 @@ func (o Options) blockBytes(info classifier.Info, block int) int64 {
 //
 // Errors: those of Plan; a block that is larger than Options.Memory or, on Linux, than the memory that is free.
 func (o Options) MemoryOf(info classifier.Info) (int64, error) {
-	plan, err := o.Plan()
+	plan, err := o.plan()
 	if err != nil {
 		return 0, err
 	}

@@ -18,7 +18,7 @@ import (
 // probability that is spread from ½ to 1.
 func syntheticShards(b testing.TB, shards, images int) []string {
 	b.Helper()
-	plan, err := Options{Sigma: .25}.Plan()
+	plan, err := Options{Sigma: .25}.plan()
 	if err != nil {
 		b.Fatal(err)
 	}

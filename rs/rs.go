@@ -121,17 +121,6 @@ func (o Options) Settings() (s Settings) {
 	return s
 }
 
-// Plan makes the rule concrete, with defaults filled in: what it can certify, and what an image takes.
-//
-// Errors: settings out of range, as *rule.OptionError.
-func (o Options) Plan() (*stopping.Plan, error) {
-	if o.Shards != 0 {
-		return nil, optionErrorf("Shards is %d, but follows from Shard: leave it unset", o.Shards)
-	}
-	o.Shards = o.spreads()
-	return stopping.New(o.Settings())
-}
-
 // withDefaults fills in the defaults of what is no part of the rule, and refuses what is out of range.
 func (o Options) withDefaults() (Options, error) {
 	law, err := noise.ParseLaw(string(o.Noise))

@@ -27,7 +27,7 @@ func (o Options) CheckScores() error {
 		return optionErrorf("Scores is set, but a shard by blocks does not know the class whose scores to keep: " +
 			"split the run by images")
 	}
-	p, err := o.Plan()
+	p, err := o.plan()
 	if err == nil {
 		_, err = p.ScoreAlpha(0, p.Alpha())
 	}

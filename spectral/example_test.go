@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )
@@ -21,15 +20,15 @@ func ExampleFrequencies() {
 }
 
 func ExampleRepresentatives() {
-	h, _ := fourier.NewHalf(32, 32)
+	shape := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	w := spectral.Window(15)
-	fmt.Println(len(w)*len(w), len(spectral.Representatives(h, w, w))) // half of the others, and (0, 0)
+	fmt.Println(len(w)*len(w), len(spectral.Representatives(shape, w, w))) // half of the others, and (0, 0)
 	// Output: 961 481
 }
 
 func ExampleCanonical() {
-	h, _ := fourier.NewHalf(32, 32)
-	fmt.Println(spectral.Canonical(h, spectral.Frequency{U: 2, V: -3}))
+	shape := pixel.Shape{Height: 32, Width: 32, Channels: 3}
+	fmt.Println(spectral.Canonical(shape, spectral.Frequency{U: 2, V: -3}))
 	// Output: {-2 3}
 }
 
@@ -52,9 +51,9 @@ func ExampleMeanSpectrum() {
 }
 
 func ExampleHeatMap() {
-	h, _ := fourier.NewHalf(8, 8)
+	shape := pixel.Shape{Height: 8, Width: 8, Channels: 1}
 	w := spectral.Window(1)
-	m, _ := spectral.HeatMap(context.Background(), h, w, w, func(_ context.Context, f spectral.Frequency) (float64, error) {
+	m, _ := spectral.HeatMap(context.Background(), shape, w, w, func(_ context.Context, f spectral.Frequency) (float64, error) {
 		return float64(f.U*f.U + f.V*f.V), nil
 	})
 	fmt.Println(m.Values)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/pixel"
 )
 
 // Frequency is a pair of periods over the height and over the width.
@@ -13,7 +14,8 @@ type Frequency struct{ U, V int }
 
 // Canonical is the frequency that stands for f and −f, which have the same basis image. It has V > 0, or V = 0 and U ≥
 // 0; half a side counts as its negative in U.
-func Canonical(h fourier.Half, f Frequency) Frequency {
+func Canonical(shape pixel.Shape, f Frequency) Frequency {
+	h := fourier.Half{Height: shape.Height, Width: shape.Width}
 	k, _ := h.Bin(f.U, f.V)
 	if mirror := h.Mirror(k); mirror >= 0 {
 		k = min(k, mirror)
@@ -24,12 +26,12 @@ func Canonical(h fourier.Half, f Frequency) Frequency {
 
 // Representatives lists the canonical frequencies of a grid, each once, in the order of the grid: 481 of the 961 with
 // |u|, |v| ≤ 15, and 514 of all 1024 of 32×32 images.
-func Representatives(h fourier.Half, u, v []int) []Frequency {
+func Representatives(shape pixel.Shape, u, v []int) []Frequency {
 	var list []Frequency
 	seen := map[Frequency]bool{}
 	for _, i := range u {
 		for _, j := range v {
-			if f := Canonical(h, Frequency{i, j}); !seen[f] {
+			if f := Canonical(shape, Frequency{i, j}); !seen[f] {
 				seen[f] = true
 				list = append(list, f)
 			}
@@ -40,14 +42,15 @@ func Representatives(h fourier.Half, u, v []int) []Frequency {
 
 // HeatMap returns the map of the value that evaluate finds at each frequency of a grid, e.g. the average certified
 // radius of images that a Probe perturbed. Only the Representatives are evaluated, one after the other; the rest is
-// mirrored. The grid is ascending, e.g. Window(15) both ways. A value that is not finite is an error.
-func HeatMap(ctx context.Context, h fourier.Half, u, v []int, evaluate func(context.Context, Frequency) (float64,
+// mirrored. Of the shape, height and width count. The grid is ascending, e.g. Window(15) both ways. A value that is not
+// finite is an error.
+func HeatMap(ctx context.Context, shape pixel.Shape, u, v []int, evaluate func(context.Context, Frequency) (float64,
 	error)) (*Map, error) {
-	if err := checkGrid(h, u, v); err != nil {
+	if err := checkGrid(shape, u, v); err != nil {
 		return nil, err
 	}
 	values := map[Frequency]float64{}
-	for _, f := range Representatives(h, u, v) {
+	for _, f := range Representatives(shape, u, v) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -61,17 +64,17 @@ func HeatMap(ctx context.Context, h fourier.Half, u, v []int, evaluate func(cont
 		}
 		values[f] = value
 	}
-	m := &Map{Height: h.Height, Width: h.Width, U: u, V: v}
+	m := &Map{Height: shape.Height, Width: shape.Width, U: u, V: v}
 	for _, i := range u {
 		for _, j := range v {
-			m.Values = append(m.Values, values[Canonical(h, Frequency{i, j})])
+			m.Values = append(m.Values, values[Canonical(shape, Frequency{i, j})])
 		}
 	}
 	return m, nil
 }
 
 // checkGrid refuses frequencies that are not ascending or that images of these sides do not have.
-func checkGrid(h fourier.Half, u, v []int) error {
+func checkGrid(h pixel.Shape, u, v []int) error {
 	if _, err := fourier.NewHalf(h.Height, h.Width); err != nil {
 		return err
 	}

@@ -6,12 +6,11 @@ import (
 	"math"
 	"testing"
 
-	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 )
 
 func TestRepresentatives(t *testing.T) {
-	h := fourier.Half{Height: 32, Width: 32}
+	h := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	// Section 11.4 of the specification of FourierMix.
 	if n := len(Representatives(h, Window(15), Window(15))); n != 481 {
 		t.Errorf("%d representatives of the window, want 481", n)
@@ -28,7 +27,7 @@ func TestRepresentatives(t *testing.T) {
 }
 
 func TestHeatMap(t *testing.T) {
-	h := fourier.Half{Height: 32, Width: 32}
+	h := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	calls := 0
 	m, err := HeatMap(t.Context(), h, Window(15), Window(15), func(_ context.Context, f Frequency) (float64, error) {
 		calls++
@@ -46,7 +45,7 @@ func TestHeatMap(t *testing.T) {
 	}
 	// A coarse grid, on sides that differ.
 	grid := []int{-5, -1, 0, 1, 5}
-	m, err = HeatMap(t.Context(), fourier.Half{Height: 11, Width: 30}, grid, []int{-3, 0, 3}, func(_ context.Context, f Frequency) (float64, error) {
+	m, err = HeatMap(t.Context(), pixel.Shape{Height: 11, Width: 30, Channels: 1}, grid, []int{-3, 0, 3}, func(_ context.Context, f Frequency) (float64, error) {
 		return float64(f.U * f.V), nil
 	})
 	if err != nil || len(m.Values) != 15 || m.Values[0] != 15 || m.Values[2] != -15 {
@@ -163,7 +162,7 @@ func TestAddUnitsFormsAgree(t *testing.T) {
 // Each of the eight sets of signs has probability 1/8. Over 8,000 images a count has standard deviation 29.6; six of them in
 // any of 8 counts fail by chance once in 10⁸.
 func TestSigns(t *testing.T) {
-	h := fourier.Half{Height: 32, Width: 32}
+	h := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	counts := map[int]int{}
 	for image := range uint64(8000) {
 		signs := Signs(h, Frequency{3, -5}, 1, image)

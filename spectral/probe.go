@@ -72,8 +72,8 @@ func flip[T int16 | float32](x T, signs, channel int) T {
 
 // Signs are the signs r of an image under a frequency: bit c is set where channel c has −1. They are the first bits of
 // SHA-256("spectral probe|v1|SEED|u=U|v=V|image=IMAGE") of the Canonical frequency, so that f and −f have the same.
-func Signs(h fourier.Half, f Frequency, seed, image uint64) int {
-	f = Canonical(h, f)
+func Signs(shape pixel.Shape, f Frequency, seed, image uint64) int {
+	f = Canonical(shape, f)
 	return int(sha256.Sum256(fmt.Appendf(nil, "spectral probe|v1|%d|u=%d|v=%d|image=%d", seed, f.U, f.V, image))[0])
 }
 

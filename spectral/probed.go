@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -33,19 +32,15 @@ func Probed(d *dataset.Dataset, f Frequency, o ProbeOptions) *dataset.Dataset {
 	}
 	// each calls add with the probe and the signs of every image.
 	each := func(shape pixel.Shape, ids []int, add func(p *Probe, signs int)) error {
-		half, err := fourier.NewHalf(shape.Height, shape.Width)
-		if err != nil {
+		if err := checkGrid(shape, []int{f.U}, []int{f.V}); err != nil {
 			return err
 		}
-		if err := checkGrid(half, []int{f.U}, []int{f.V}); err != nil {
-			return err
-		}
-		p, err := NewProbe(shape, Canonical(half, f), o.Epsilon)
+		p, err := NewProbe(shape, Canonical(shape, f), o.Epsilon)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			signs := Signs(half, f, o.Seed, uint64(id))
+			signs := Signs(shape, f, o.Seed, uint64(id))
 			if o.Shared {
 				signs = Shared(signs)
 			}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -26,10 +25,9 @@ func TestProbed(t *testing.T) {
 	if im.Name != "synthetic/test[max_index=6,probe=u=-3,v=5,eps=4,seed=9]" || im.Digest == plain.Digest {
 		t.Errorf("%s, %s", im.Name, im.Digest)
 	}
-	half := fourier.Half{Height: im.Shape.Height, Width: im.Shape.Width}
 	signs := map[int]bool{}
 	for i := range im.Len() {
-		sign := spectral.Signs(half, f, 9, uint64(im.IDs[i]))
+		sign := spectral.Signs(im.Shape, f, 9, uint64(im.IDs[i]))
 		signs[sign&7] = true
 		grid := im.Grid(i)
 		// spec §7.1: U_{3,−5}[a, b] = √2/32 · cos(2π(3a − 5b)/32), and ε = 4 in each channel (§7.2).
@@ -65,7 +63,7 @@ func TestProbed(t *testing.T) {
 		t.Fatalf("%v, %v", real, err)
 	}
 	for i := range real.Len() {
-		sign := spectral.Signs(half, f, 9, uint64(real.IDs[i]))
+		sign := spectral.Signs(real.Shape, f, 9, uint64(real.IDs[i]))
 		grid, residue := real.Grid(i), real.Residue(i)
 		for at := range grid {
 			a, b, c := at/96, at/3%32, at%3

@@ -3,6 +3,7 @@ package spectral
 import (
 	"bufio"
 	"fmt"
+	"github.com/certspec/certspec/pixel"
 	"io"
 	"math"
 	"slices"
@@ -48,7 +49,7 @@ func ReadMap(name string, in io.Reader, height, width int) (*Map, error) {
 		slices.Sort(*axis)
 		*axis = slices.Compact(*axis)
 	}
-	if err := checkGrid(m.half(), m.U, m.V); err != nil {
+	if err := checkGrid(pixel.Shape{Height: m.Height, Width: m.Width}, m.U, m.V); err != nil {
 		return nil, fmt.Errorf("spectral: %s: %w", name, err)
 	}
 	for _, u := range m.U {

@@ -76,10 +76,15 @@ func stepOf(schedule string, steps int, sigma float64) (t int, alphaBar float64,
 // JoinDenoiser sets a denoiser before a classifier as one network. The images of the new network have values in [0, 1],
 // in planes, with their noise, unclipped; what the classifier's card says of images is applied behind the denoiser.
 // head names the result of the denoiser's graph that is the image, if it has one of that name; else it is its output.
+// The contents of the new file have the metadata besides their own.
 //
 // Errors: those of Join; a schedule that does not reach σ; a denoiser whose output is no image of its input's size; a
 // part that draws random numbers, or has dropout or batch normalisation in training mode.
-func JoinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, error) {
+func JoinDenoiser(d Denoiser, classifier Source, head string, metadata map[string]string) ([]byte, error) {
+	return encode(joinDenoiser(d, classifier, head))(metadata)
+}
+
+func joinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, error) {
 	if !(d.Sigma > 0) || math.IsInf(d.Sigma, 0) {
 		return nil, fmt.Errorf("onnx: σ = %v; expected that of the denoiser's noise, above 0", d.Sigma)
 	}

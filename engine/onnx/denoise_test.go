@@ -83,9 +83,9 @@ func sums() *onnxfile.Model {
 	return dense(17, []int64{3, 4, 4}, rows)
 }
 
-func joinDenoiser(d Denoiser, h, f *onnxfile.Model, card Card) (*onnxfile.Model, error) {
+func denoised(d Denoiser, h, f *onnxfile.Model, card Card) (*onnxfile.Model, error) {
 	d.Path, d.Contents = "h.onnx", onnxfile.Encode(h)
-	return JoinDenoiser(d, Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}}, "")
+	return joinDenoiser(d, Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}}, "")
 }
 
 // Logits by hand: the denoiser sees values in [0, 1], or of a diffusion model √ᾱ·(2x − 1) and t; the classifier's mean and
@@ -122,7 +122,7 @@ func TestJoinDenoiser(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := joinDenoiser(c.d, pointwise(0.5, float32(c.b), 3, c.step), sums(), card)
+			m, err := denoised(c.d, pointwise(0.5, float32(c.b), 3, c.step), sums(), card)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,13 +219,13 @@ func TestJoinDenoiserRefuses(t *testing.T) {
 			if strings.Contains(c.want, "gives back") {
 				needLibrary(t)
 			}
-			_, err := joinDenoiser(c.d, c.h, sums(), Card{})
+			_, err := denoised(c.d, c.h, sums(), Card{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
 	}
-	if _, err := joinDenoiser(Denoiser{Sigma: 1}, good, pointwise(1, 0, 3, 0), Card{}); err == nil {
+	if _, err := denoised(Denoiser{Sigma: 1}, good, pointwise(1, 0, 3, 0), Card{}); err == nil {
 		t.Error("a denoiser behind a denoiser is joined")
 	}
 }

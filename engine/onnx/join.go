@@ -3,6 +3,7 @@ package onnx
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
@@ -28,11 +29,29 @@ const leastLogP = -100
 //
 // So a bound h̄ on h bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever f is. The network takes images in [0, 1]
 // in planes; the preparation on the cards of both files becomes part of the graph. head names the result of the
-// discriminator's graph that is h, if it has one of that name; else h is its output.
+// discriminator's graph that is h, if it has one of that name; else h is its output. The contents of the new file have
+// the metadata besides their own.
 //
 // Errors: those of Open; images of other shapes; a discriminator with several outputs or layers that package
 // feedforward cannot bound; a classifier that gives no logits in float32; operator sets that cannot stand in one file.
-func Join(classifier, discriminator Source, head string, shift float64) (*onnxfile.Model, error) {
+func Join(classifier, discriminator Source, head string, shift float64, metadata map[string]string) ([]byte, error) {
+	return encode(join(classifier, discriminator, head, shift))(metadata)
+}
+
+// encode gives a joined network as a file, with more metadata.
+func encode(joined *onnxfile.Model, err error) func(metadata map[string]string) ([]byte, error) {
+	return func(metadata map[string]string) ([]byte, error) {
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range slices.Sorted(maps.Keys(metadata)) {
+			joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: key, Value: metadata[key]})
+		}
+		return onnxfile.Encode(joined), nil
+	}
+}
+
+func join(classifier, discriminator Source, head string, shift float64) (*onnxfile.Model, error) {
 	if !(math.Abs(shift) <= -leastLogP) {
 		return nil, fmt.Errorf("onnx: a shift of %v; expected a number from %d to %d", shift, leastLogP, -leastLogP)
 	}

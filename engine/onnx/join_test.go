@@ -39,7 +39,7 @@ func dense(opset int64, in []int64, layers ...[][]float32) *onnxfile.Model {
 
 func joinOf(t *testing.T, f, h *onnxfile.Model, card Card, head string, shift float64) (*onnxfile.Model, error) {
 	t.Helper()
-	return Join(Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}},
+	return join(Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}},
 		Source{Path: "h.onnx", Contents: onnxfile.Encode(h)}, head, shift)
 }
 

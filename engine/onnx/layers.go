@@ -313,10 +313,23 @@ func (v *values) float64s() []float64 {
 	return out
 }
 
-// Graph is a file for those who change it: decoded, with the values that lie in files beside it, what is known of
-// its images, in metadata and in the card beside it, and the digest of what computes in it. Contents take the place
-// of the file at path where they are not nil. Errors: those of Open, and files that cannot be read.
-func Graph(path string, contents []byte, options Options) (model *onnxfile.Model, card Card, digest string, err error) {
+// Metadata returns the properties of a file. Errors: those of Open, and files that cannot be read.
+func Metadata(path string, options Options) (map[string]string, error) {
+	m, err := Open(path, options)
+	if err != nil {
+		return nil, err
+	}
+	file, err := readFile(path, nil, m.options.Card)
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %s: %w", path, err)
+	}
+	return file.metadata, nil
+}
+
+// Whole returns the contents of a file for those who change it, with the values that lie in files beside it, what is
+// known of its images, in metadata and in the card beside it, and the digest of what computes in it. Contents take
+// the place of the file at path where they are not nil. Errors: those of Open, and files that cannot be read.
+func Whole(path string, contents []byte, options Options) (whole []byte, card Card, digest string, err error) {
 	if contents == nil {
 		m, err := Open(path, options)
 		if err != nil {
@@ -331,5 +344,5 @@ func Graph(path string, contents []byte, options Options) (model *onnxfile.Model
 	if err != nil {
 		return nil, Card{}, "", fmt.Errorf("onnx: %s: %w", path, err)
 	}
-	return file.model, file.card, file.digest, nil
+	return onnxfile.Encode(file.model), file.card, file.digest, nil
 }

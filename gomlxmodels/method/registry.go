@@ -1,6 +1,10 @@
 package method
 
-import "github.com/certspec/certspec/internal/choice"
+import (
+	"errors"
+
+	"github.com/certspec/certspec/internal/choice"
+)
 
 var registry = choice.Registry[Method]{Kind: "method", Check: Check}
 
@@ -55,28 +59,65 @@ func init() {
 // Default is the name of the method that New takes for an empty name.
 const Default = "gaussian"
 
-// Entry describes a method; OptionError is an unknown method or option, or an invalid value for the option.
-type (
-	Entry       = choice.Entry
-	OptionError = choice.Error
-)
+// Entry describes a method.
+type Entry struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Options     []Option `json:"options"` // with their defaults
+}
+
+// Option is one option of a method as text.
+type Option struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Usage string `json:"usage"`
+}
+
+// OptionError is an unknown method or option, or an invalid value for the option.
+type OptionError struct {
+	Kind     string // "method"
+	Name     string // of the method; empty if it is itself unknown
+	What     string
+	Expected string
+}
+
+func (e *OptionError) Error() string { return (*choice.Error)(e).Error() }
+
+// public makes an error of the registry one that a caller can name.
+func public(m Method, err error) (Method, error) {
+	if of, ok := errors.AsType[*choice.Error](err); ok {
+		return m, (*OptionError)(of)
+	}
+	return m, err
+}
 
 // Register adds a method of your own, whose fields are the defaults of its options. It panics if another has its name.
 func Register(description string, m Method) { registry.Register(description, m) }
 
 // List describes all methods that New knows.
-func List() []Entry { return registry.List() }
+func List() (list []Entry) {
+	for _, of := range registry.List() {
+		e := Entry{of.Name, of.Description, make([]Option, len(of.Options))}
+		for i, o := range of.Options {
+			e.Options[i] = Option(o)
+		}
+		list = append(list, e)
+	}
+	return list
+}
 
 // Names lists the methods that New knows.
 func Names() []string { return registry.Names() }
 
 // New is the method of a name with options "key=value" in place of its defaults.
-func New(name string, set ...string) (Method, error) { return registry.New(orDefault(name), set...) }
+func New(name string, set ...string) (Method, error) {
+	return public(registry.New(orDefault(name), set...))
+}
 
 // With is New with options as a card has them.
 func With(name string, options map[string]any) (Method, error) {
 	name, options = Current(orDefault(name), options)
-	return registry.With(name, options)
+	return public(registry.With(name, options))
 }
 
 func orDefault(name string) string {

@@ -18,13 +18,13 @@ func ExampleReadCard() {
 }
 
 // A card as a table, as notebooks show it.
-func ExampleCard_Rendered() {
+func ExampleCard_Table() {
 	card, err := modelfile.ReadCard("../../notebooks/models/fmnist-cnn-s025")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, row := range card.Rendered().Rows[:2] {
+	for _, row := range card.Table().Rows[:2] {
 		fmt.Println(row...)
 	}
 	// Output:

@@ -17,8 +17,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/internal/textfile"
+	"github.com/certspec/certspec/table"
 )
 
 // formatVersion is the version of the card that is written and read.
@@ -51,7 +51,7 @@ type Card struct {
 }
 
 // Rendered is the card as a table for a reader.
-func (c *Card) Rendered() *table.Table {
+func (c *Card) Table() *table.Table {
 	t := table.New("", "")
 	t.Add("architecture", fmt.Sprintf("%s for images of %v", c.Architecture.Name, c.Architecture.Shape))
 	t.Add("parameters", printable.Count(c.Parameters))

@@ -13,9 +13,9 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/report"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/table"
 )
 
 // A report and a table, also of a ledger whose names try to leave their place, are set by pdflatex to their last line.

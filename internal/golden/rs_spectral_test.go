@@ -10,7 +10,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -35,14 +34,11 @@ func shapes(t *testing.T) *dataset.Dataset {
 // A heat map: a ledger for each frequency, and the map of their average radii.
 func TestHeatMap(t *testing.T) {
 	figures(t)
-	half, err := fourier.NewHalf(32, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shape := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	corners := corner
 	list := spectral.Window(1)
 	var ledgers bytes.Buffer
-	m, err := spectral.HeatMap(t.Context(), half, list, list, func(ctx context.Context, f spectral.Frequency) (float64, error) {
+	m, err := spectral.HeatMap(t.Context(), shape, list, list, func(ctx context.Context, f spectral.Frequency) (float64, error) {
 		path := filepath.Join(t.TempDir(), "ledger")
 		run, err := rs.Certify(ctx, labelled{corners}, spectral.Probed(shapes(t), f, spectral.ProbeOptions{}), rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 100, Ledger: path, Seed: 5})
 		if err != nil {

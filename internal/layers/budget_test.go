@@ -19,9 +19,9 @@ import (
 var budget = map[string]int{
 	"Go lines without tests":     141_400,
 	"Go lines above 120 columns": 0,
-	"public names":               896,
+	"public names":               926,
 	"words of README.md":         450,
-	"words of ARCHITECTURE.md":   1_016,
+	"words of ARCHITECTURE.md":   1_026,
 	"words of CHANGELOG.md":      700,
 	"words of environment.md":    900,
 	"words of docs/results.md":   1_683,

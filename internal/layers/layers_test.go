@@ -87,7 +87,7 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // the table themselves. internal/NAME is in the group of NAME; the other packages of internal are in
 // no layer.
 var layers = [][]string{
-	{"pixel", "progress", "resample", "rs/bound", "spectral/fourier", "cmd/certcheck"},
+	{"pixel", "progress", "resample", "rs/bound", "table", "spectral/fourier", "cmd/certcheck"},
 	{"augment", "calib", "classifier", "dataset", "feedforward", "lines", "rs/noise"},
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},

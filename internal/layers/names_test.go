@@ -45,6 +45,7 @@ var unnamed = map[string]string{
 	"study.Open":                       "for pages of tables, which move to package study",
 	"study.Register":                   "for measures of one's own",
 	"study.RegisterMean":               "for measures of one's own",
+	"rs.Plan":                          "what Options.Plan returns",
 	"spectral.HighFrequencyFraction":   "a number of the field; MeasurePaths gives it of every path",
 	"spectral.NewPixel":                "the plain path, beside those in amplitude and phase",
 }

@@ -144,7 +144,10 @@ func TestReachableFromPublicNamesIsPublic(t *testing.T) {
 		t.Fatal(err)
 	}
 	for leak := range strings.Lines(string(text)) {
-		if leak = strings.TrimSpace(leak); !found[leak] {
+		if leak = strings.TrimSpace(leak); strings.HasPrefix(leak, "#") {
+			continue
+		}
+		if !found[leak] {
 			t.Errorf("%s is mended: take it off testdata/leaks.txt", leak)
 		}
 		delete(found, leak)

@@ -18,10 +18,10 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Model is a smoothed classifier with its certificates.
@@ -44,17 +44,20 @@ type Setting struct {
 	Cap   float64 `json:"cap"` // largest radius that it can certify
 }
 
-// SettingOf is that of runs under a rule.
-func SettingOf(p *stopping.Plan, sigma float64) *Setting {
-	h := p.Header()
-	text := fmt.Sprintf("%s, at most %s noise samples", h.Name, printable.Count(p.MaxSamples()))
+// SettingOf returns the setting of runs under a rule, which certifies radii up to most.
+func SettingOf(h ledger.Rule, sigma, alpha, most float64) *Setting {
+	n := 0
+	if looks := h.Looks; len(looks) > 0 {
+		n = looks[len(looks)-1].Samples
+	}
+	text := fmt.Sprintf("%s, at most %s noise samples", h.Name, printable.Count(n))
 	if h.Tolerance > 0 {
 		text += fmt.Sprintf(", tolerance %g", h.Tolerance)
 	}
 	for i, t := range h.Targets {
 		text += fmt.Sprintf("%s%g", map[bool]string{true: ", radii ", false: " "}[i == 0], t.Radius)
 	}
-	return &Setting{Sigma: sigma, Alpha: p.Alpha(), Rule: text, Cap: p.RadiusCap()}
+	return &Setting{Sigma: sigma, Alpha: alpha, Rule: text, Cap: most}
 }
 
 func (s Setting) String() string {

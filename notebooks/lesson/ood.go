@@ -12,9 +12,9 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/pixel"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/table"
 )
 
 // Attacked runs the four attacks on confidence of Emde et al. 2025 on the images: a table of

@@ -14,10 +14,10 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
 // experiments are the filled tables of all folders below results/experiments at one tier whose name begins with the

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/figure"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/notebooks/lesson"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
 // Findings say what our results show of the claims of a paper.
@@ -74,7 +74,7 @@ func hasOne(claim string, words []string) bool {
 }
 
 // Rendered is the table of the findings.
-func (f *Findings) Rendered() *nb.Tabular {
+func (f *Findings) Table() *nb.Tabular {
 	t := nb.Columns("claim", "here, "+f.Unit, "published", "verdict")
 	for _, of := range f.List {
 		var here, published []string
@@ -100,7 +100,7 @@ func (f *Findings) Say(claim string) nb.Markdown {
 	}
 	nb.Assert(k >= 0, "no claim %q", claim)
 	of := f.List[k]
-	row := (&Findings{List: []Finding{of}, Unit: f.Unit, Digits: f.Digits}).Rendered().Rows[0]
+	row := (&Findings{List: []Finding{of}, Unit: f.Unit, Digits: f.Digits}).Table().Rows[0]
 	text := fmt.Sprintf("**%s**: %v. Here %v", capital(inWords(of.Verdict)), row[0], row[1])
 	if row[2] != table.None {
 		text += fmt.Sprintf("; published %v", row[2])

@@ -13,9 +13,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/table"
 )
 
 // glanceText has a line for each table and figure of the four papers.

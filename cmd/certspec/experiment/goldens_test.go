@@ -19,8 +19,8 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/table"
 )
 
 var (

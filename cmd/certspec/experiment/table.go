@@ -6,8 +6,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/table"
 )
 
 // tableOptions are what the flags of "experiment table" ask.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
 // groupsOf is a model with its average certified radii by frequency group.

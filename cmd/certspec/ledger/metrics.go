@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/certlog"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/table"
 )
 
 // fileMetrics is what "ledger metrics" prints per file.

@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/strength"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/strength"
 )

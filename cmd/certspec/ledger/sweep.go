@@ -10,10 +10,10 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/table"
 )
 
 // sweptTable is what "ledger metrics" prints of a sweep.

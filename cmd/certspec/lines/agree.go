@@ -100,6 +100,6 @@ func (o *agreeOptions) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), a)
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), a.Rendered())
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), a.Table())
 	return err
 }

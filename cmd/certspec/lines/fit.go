@@ -89,7 +89,7 @@ func (o *printOptions) run(cmd *cobra.Command) error {
 	case o.influence:
 		return o.table.Write(cmd, result.Above())
 	}
-	return o.table.Write(cmd, result.Rendered())
+	return o.table.Write(cmd, result.Table())
 }
 
 func (o *fitOptions) flags(cmd *cobra.Command) {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/lines/certified/leaveout"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines/certified"
+	"github.com/certspec/certspec/table"
 )
 
 // predict says how well the line of the other models predicts each model.

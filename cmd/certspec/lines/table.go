@@ -84,7 +84,7 @@ func (o *tableOptions) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), t)
 	}
-	return o.table.Write(cmd, t.Rendered())
+	return o.table.Write(cmd, t.Table())
 }
 
 // whatThereIs leaves out of a grouping what models do not have yet, and says so.

@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/rs"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/rs/ledger"
 )
 

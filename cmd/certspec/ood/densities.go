@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/gomlxmodels/densities"
 )
 
 // densities bounds the confidence of a network that ccu trained by its densities alone.
@@ -20,12 +20,7 @@ func (o *boundOptions) densities(cmd *cobra.Command) error {
 	if !(o.epsilon >= 0 && o.epsilon <= 1) {
 		return cli.Usagef("--eps %v: expected a number from 0 to 1, in units of the full range of a value", o.epsilon)
 	}
-	m, err := engine.Open(o.network.Path)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	p, err := m.Mixtures()
+	p, card, err := densities.Read(o.network.Path)
 	if err != nil {
 		return err
 	}
@@ -41,7 +36,7 @@ func (o *boundOptions) densities(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if shape := m.Card().Architecture.Shape; images.Shape != shape {
+	if shape := card.Architecture.Shape; images.Shape != shape {
 		return cli.Usagef("images of %s are %v, the network takes %v", images.Name, images.Shape, shape)
 	}
 	r, err := p.Survey(cmd.Context(), images, o.epsilon, o.factor)

@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
 )
 
 // Command makes the command.

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
@@ -55,7 +56,10 @@ func (o *options) compareIntegers(ctx context.Context, c classifier.Classifier, 
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "whole.intnet")
-	record, err := m.QuantizeExact(ctx, images, o.Run.Sigma, 1, path)
+	if err := m.QuantizeExact(ctx, images, o.Run.Sigma, 1, path); err != nil {
+		return nil, err
+	}
+	made, err := quantize.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +68,7 @@ func (o *options) compareIntegers(ctx context.Context, c classifier.Classifier, 
 		return nil, err
 	}
 	defer exact.Close()
-	found := &Integers{Images: images.Len(), Samples: min(o.Run.MaxSamples, 5*o.Run.Block), Products: record.Products}
+	found := &Integers{Images: images.Len(), Samples: min(o.Run.MaxSamples, 5*o.Run.Block), Products: made.Record.Products}
 	settings := rs.Options{Sigma: o.Run.Sigma, Alpha: o.Run.Alpha, Rule: rs.Fixed,
 		Block:      o.Run.Block,
 		MaxSamples: found.Samples, Seed: 1, Progress: o.Run.Progress}

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/noise"
@@ -113,7 +114,10 @@ func (o *options) run(cmd *cobra.Command) error {
 	if o.exact {
 		return o.runExact(cmd, model, &named)
 	}
-	record, err := model.Quantize(cmd.Context(), &named, o.sigma, o.seed, o.out)
+	if err := model.Quantize(cmd.Context(), &named, o.sigma, o.seed, o.out); err != nil {
+		return err
+	}
+	record, err := quantize.ReadRecord(o.out)
 	if err != nil {
 		return err
 	}
@@ -129,10 +133,14 @@ func (o *options) run(cmd *cobra.Command) error {
 }
 
 func (o *options) runExact(cmd *cobra.Command, model *engine.Model, images *imageset.Images) error {
-	record, err := model.QuantizeExact(cmd.Context(), images, o.sigma, o.seed, o.out)
+	if err := model.QuantizeExact(cmd.Context(), images, o.sigma, o.seed, o.out); err != nil {
+		return err
+	}
+	made, err := quantize.Open(o.out)
 	if err != nil {
 		return err
 	}
+	record := &made.Record
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), record)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/tier"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/table"
 )
 
 // Powers says which differences between rows a tier can see, by the variances of a pilot.

@@ -37,7 +37,8 @@ func Certified(folder string) ([]certified.Model, error) {
 			return nil, fmt.Errorf("experiment: %s: %w", of.Name, err)
 		}
 		recipe, _, _ := strings.Cut(of.Name, "@")
-		out := certified.Model{Name: of.Name, Setting: certified.SettingOf(plan, of.Noise()),
+		out := certified.Model{Name: of.Name,
+			Setting: certified.SettingOf(plan.Header(), of.Noise(), plan.Alpha(), plan.RadiusCap()),
 			Shifted: map[certified.Cell]rs.Rows{},
 			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method,
 				"augment": string(of.Augment), "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}

@@ -10,9 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
 func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 // Beside puts the figures of a table beside published ones, by title, group or recipe and figure as

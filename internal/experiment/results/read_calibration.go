@@ -11,8 +11,8 @@ import (
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
 func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, err error) {

@@ -8,9 +8,9 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/table"
 )
 
 // ForeignFigures is how well foreign images of a set are told from a network's own, means over the seeds,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
 func (m radiusReader) fill(f *TableBuilder, out *Filled) (notes []string, err error) {

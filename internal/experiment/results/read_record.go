@@ -10,9 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/store"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/table"
 )
 
 // joinRecords makes the file of all records of a folder that was merged, in the order of the models.

@@ -10,10 +10,10 @@ import (
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/heatmap"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/table"
 )
 
 // reader reads what a measure left in a folder.

@@ -9,10 +9,10 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/table"
 )
 
 // A map over frequencies has at each the radius of its ledger, says so by rings, and is not made again.

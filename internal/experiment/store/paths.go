@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/rs/sweep"
 )
 

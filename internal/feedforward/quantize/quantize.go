@@ -131,6 +131,25 @@ func Apply(m *onnxfile.Model, ranges map[string]Range) (*Record, error) {
 	return g.record, nil
 }
 
+// ReadRecord reads the record in a file's metadata.
+func ReadRecord(path string) (*Record, error) {
+	data, _, err := onnxfile.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := onnxfile.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range m.Metadata {
+		if p.Key == Key {
+			r := new(Record)
+			return r, json.Unmarshal([]byte(p.Value), r)
+		}
+	}
+	return nil, fmt.Errorf("quantize: %s has no record of how it was made", path)
+}
+
 // Write puts the record into the file's metadata, and takes from it what said how the source was made.
 func (r *Record) Write(m *onnxfile.Model, stale ...string) error {
 	text, err := json.Marshal(r)

@@ -100,14 +100,14 @@ func Run(ctx context.Context, n *feedforward.Network, data imageset.Source, o Op
 	}
 	r := &Result{Metric: o.Metric, Model: o.Run.Name, Data: images.Name, Images: images.Len(), Epsilon: o.Probe.Epsilon,
 		Norm: o.Probe.Epsilon * math.Sqrt(float64(images.Shape.Channels)), Ball: o.Ball}
-	at, total := 0, len(spectral.Representatives(half, o.Frequencies, o.Frequencies))
+	at, total := 0, len(spectral.Representatives(images.Shape, o.Frequencies, o.Frequencies))
 	if report := o.Run.Progress; report != nil {
 		o.Run.Progress = func(s progress.State) {
 			s.Task = fmt.Sprintf("%d of %d: %s", at, total, s.Task)
 			report(s)
 		}
 	}
-	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context,
+	r.Map, err = spectral.HeatMap(ctx, images.Shape, o.Frequencies, o.Frequencies, func(ctx context.Context,
 		f spectral.Frequency) (float64, error) {
 		at++
 		direction, err := directions(half, images.Shape, f, o.Probe)
@@ -144,7 +144,7 @@ func directions(half fourier.Half, shape pixel.Shape, f spectral.Frequency,
 	}
 	scale := 1 / math.Sqrt(float64(shape.Channels))
 	return func(image int) []float64 {
-		signs := spectral.Signs(half, f, o.Seed, uint64(image))
+		signs := spectral.Signs(shape, f, o.Seed, uint64(image))
 		if o.Shared {
 			signs = spectral.Shared(signs)
 		}

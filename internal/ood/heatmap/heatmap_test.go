@@ -110,10 +110,9 @@ func TestBoundHoldsAtProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		half, _ := fourier.NewHalf(side, side)
 		for i, l := range file.Lines {
 			z := make([]float32, data.Shape.Len())
-			signs := spectral.Signs(half, f, 3, uint64(data.IDs[i]))
+			signs := spectral.Signs(data.Shape, f, 3, uint64(data.IDs[i]))
 			for _, s := range []int{signs, ^signs} {
 				if ball > 0 && s != signs {
 					continue // one side only

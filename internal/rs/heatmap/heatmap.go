@@ -90,8 +90,7 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
-	half, err := fourier.NewHalf(loaded.Shape.Height, loaded.Shape.Width)
-	if err != nil {
+	if _, err := fourier.NewHalf(loaded.Shape.Height, loaded.Shape.Width); err != nil {
 		return nil, err
 	}
 	if o.Folder != "" {
@@ -109,14 +108,14 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 	}
 	r := &Result{Metric: o.Metric, Radius: o.Radius, Model: info.Name, Data: loaded.Name, Images: loaded.Len(),
 		Epsilon: o.Probe.Epsilon}
-	total, at := len(spectral.Representatives(half, o.Frequencies, o.Frequencies)), 0
+	total, at := len(spectral.Representatives(loaded.Shape, o.Frequencies, o.Frequencies)), 0
 	if o.Progress != nil {
 		o.Run.Progress = func(s progress.State) {
 			s.Task = fmt.Sprintf("%d of %d: %s", at, total, s.Task)
 			o.Progress(s)
 		}
 	}
-	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context,
+	r.Map, err = spectral.HeatMap(ctx, loaded.Shape, o.Frequencies, o.Frequencies, func(ctx context.Context,
 		q spectral.Frequency) (float64, error) {
 		at++
 		p, err := spectral.NewProbe(loaded.Shape, q, o.Probe.Epsilon)

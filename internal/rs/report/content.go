@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/table"
 )
 
 // document is the report in words; the picture may be nil.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 // document is the words of a report, before they take a form.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 const page = `<!DOCTYPE html>

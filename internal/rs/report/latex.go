@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 const preamble = `\documentclass[11pt]{article}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/table"
 )
 
 // markdown is the document in the Markdown of GitHub, without the picture.

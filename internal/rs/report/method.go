@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/printable"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/table"
 )
 
 func (r *Report) subject(d *document) {

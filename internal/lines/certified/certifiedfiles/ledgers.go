@@ -38,8 +38,9 @@ func ReadLedgers(folders ...string) ([]certified.Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("certified: %w", err)
 		}
-		m := certified.Model{Name: filepath.Base(absolute), Setting: certified.SettingOf(plan, s.Header.Sigma),
-			Clean: labelled(s.Clean.Rows), Shifted: map[certified.Cell]rs.Rows{},
+		m := certified.Model{Name: filepath.Base(absolute),
+			Setting: certified.SettingOf(plan.Header(), s.Header.Sigma, plan.Alpha(), plan.RadiusCap()),
+			Clean:   labelled(s.Clean.Rows), Shifted: map[certified.Cell]rs.Rows{},
 			Data: map[certified.Cell]string{{}: s.Clean.Header.Data.Digest}}
 		for _, c := range s.Corrupted {
 			cell := certified.Cell{Corruption: c.Corruption, Severity: c.Severity}

@@ -1,4 +1,5 @@
-package engine
+// Package densities reads the mixtures of a network that ccu trained.
+package densities
 
 import (
 	"fmt"
@@ -11,18 +12,20 @@ import (
 	"github.com/certspec/certspec/internal/ood/mixture"
 )
 
-// Mixtures are the densities of a network that ccu trained. Errors: other networks.
-func (m *Model) Mixtures() (*mixture.Posterior, error) {
-	if m.card == nil || m.card.Architecture.Posterior != nets.CCU {
-		return nil, fmt.Errorf("engine: %s is not the model file of a network that ccu trained: it has no densities",
-			m.path)
+// Read reads a model file, with its card. Errors: other networks.
+func Read(path string) (*mixture.Posterior, *modelfile.Card, error) {
+	if !modelfile.Exists(path) {
+		return nil, nil, none(path)
 	}
-	file, err := modelfile.Read(m.path)
+	file, err := modelfile.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
+		return nil, nil, fmt.Errorf("densities: %w", err)
+	}
+	if file.Card.Architecture.Posterior != nets.CCU {
+		return nil, nil, none(path)
 	}
 	if n := file.NotFinite(); n > 0 {
-		return nil, fmt.Errorf("engine: %s has %d weights that are NaN or infinite", m.path, n)
+		return nil, nil, fmt.Errorf("densities: %s has %d weights that are NaN or infinite", path, n)
 	}
 	weights := map[string][]float64{}
 	for _, t := range file.Weights {
@@ -43,6 +46,11 @@ func (m *Model) Mixtures() (*mixture.Posterior, error) {
 		}
 		sides[i] = of
 	}
-	return mixture.NewPosterior(mat.NewDense(d, d, weights[netparts.Densities+"/transform"]), shift, sides[0], sides[1],
-		m.card.Architecture.Classes)
+	p, err := mixture.NewPosterior(mat.NewDense(d, d, weights[netparts.Densities+"/transform"]), shift, sides[0],
+		sides[1], file.Card.Architecture.Classes)
+	return p, &file.Card, err
+}
+
+func none(path string) error {
+	return fmt.Errorf("densities: %s is not the model file of a network that ccu trained: it has no densities", path)
 }

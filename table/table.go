@@ -183,7 +183,7 @@ func (t *Table) Save(path string) error {
 
 // human is Format for people: digits in groups of three, and powers of ten as such.
 func human(value any) string {
-	s := Format(value)
+	s := format(value)
 	f, ok := number(value)
 	if !ok {
 		return s
@@ -208,7 +208,7 @@ var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "
 	"7", "⁷", "8", "⁸", "9", "⁹")
 
 // writer fills go-pretty's table with formatted cells, numbers to the right.
-func (t *Table) writer(escape func(string) string) pretty.Writer { return t.writerOf(escape, Format) }
+func (t *Table) writer(escape func(string) string) pretty.Writer { return t.writerOf(escape, format) }
 
 func (t *Table) writerOf(escape func(string) string, format func(any) string) pretty.Writer {
 	w := pretty.NewWriter()
@@ -276,9 +276,9 @@ func number(cell any) (float64, bool) {
 	return 0, false
 }
 
-// Format writes a value as tables and captions show it: integers in full, other numbers with
+// format writes a value as tables and captions show it: integers in full, other numbers with
 // three decimals, or three significant digits where that says too little.
-func Format(value any) string {
+func format(value any) string {
 	if r, ok := value.(Rounded); ok {
 		return r.String()
 	}

@@ -163,8 +163,8 @@ func TestFormat(t *testing.T) {
 		{0.25, "0.250"}, {0.0, "0.000"}, {-0.0004, "-0.0004"}, {1e-12, "1e-12"}, {123.4567, "123.457"}, {4180.4, "4180"},
 		{10000, "10000"}, {uint8(7), "7"}, {float32(0.5), "0.500"}, {"s", "s"}, {true, "true"}, {nil, ""},
 	} {
-		if got := Format(c.value); got != c.want {
-			t.Errorf("Format(%v) = %q, want %q", c.value, got, c.want)
+		if got := format(c.value); got != c.want {
+			t.Errorf("format(%v) = %q, want %q", c.value, got, c.want)
 		}
 	}
 }
