@@ -17,7 +17,7 @@ import (
 // where they do not count.
 type AutoAugment struct{}
 
-// step is an operation of a sub-policy.
+// policyStep is an operation of a sub-policy.
 type policyStep struct {
 	operation   string
 	probability float64

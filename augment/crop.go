@@ -8,8 +8,8 @@ import (
 // defaultPad is the padding of CIFAR training.
 const defaultPad = 4
 
-// Crop pads the image with zeros on each side and cuts out a window of the image's size. Row and column of the window,
-// drawn in this order, are uniform over all places.
+// crop pads the image with zeros on each side and cuts out a window of the image's size. Row and
+// column of the window, drawn in this order, are uniform over all places.
 type crop struct {
 	Pad int // pixels; 0 means 4
 }

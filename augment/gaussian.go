@@ -11,9 +11,10 @@ const (
 	defaultShare = 0.5
 )
 
-// Gaussian adds independent normal noise of deviation Sigma to a share of the images, and clips these to [0, 1]:
-// Gaussian augmentation as in Kireev, Andriushchenko and Flammarion 2021 (arXiv 2103.02325, half of the images) with
-// the deviation of Diffenderfer et al. 2021. The noise of certification is not clipped; training draws it by its σ.
+// gaussian adds independent normal noise of deviation Sigma to a share of the images, and clips
+// these to [0, 1]: Gaussian augmentation as in Kireev, Andriushchenko and Flammarion 2021 (arXiv
+// 2103.02325, half of the images) with the deviation of Diffenderfer et al. 2021. The noise of
+// certification is not clipped; training draws it by its σ.
 type gaussian struct {
 	Sigma float64 // deviation, 1 = full range; 0 means 0.1
 	Share float64 // probability of noise, to 1; 0 means 0.5

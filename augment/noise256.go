@@ -16,7 +16,7 @@ func store256(v vec256, s []float64, k int) { v.Store((*[lanes256]float64)(s[k:]
 
 func broadcast256(x float64) vec256 { return archsimd.BroadcastFloat64x4(x) }
 
-// middles is middle of four words.
+// middles256 is middle of four words.
 func middles256(words []byte, k int, half vec256) vec256 {
 	return archsimd.LoadUint8x16((*[16]uint8)(words[4*k:])).AsInt32x4().ConvertToFloat64().Add(half)
 }

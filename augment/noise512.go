@@ -16,7 +16,7 @@ func store512(v vec512, s []float64, k int) { v.Store((*[lanes512]float64)(s[k:]
 
 func broadcast512(x float64) vec512 { return archsimd.BroadcastFloat64x8(x) }
 
-// middles is middle of four words.
+// middles512 is middle of four words.
 func middles512(words []byte, k int, half vec512) vec512 {
 	return archsimd.LoadUint8x32((*[32]uint8)(words[4*k:])).AsInt32x8().ConvertToFloat64().Add(half)
 }

@@ -1,6 +1,6 @@
 package augment
 
-// Quantize clips values to [0, 1] and rounds them to the nearest byte over 255, halves up. It
+// quantize clips values to [0, 1] and rounds them to the nearest byte over 255, halves up. It
 // draws nothing.
 type quantize struct{}
 

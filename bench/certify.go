@@ -52,8 +52,7 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 					c.entries = append(c.entries, entry{work.name + ", " + on, &gated{
 						open: func() (classifier.Classifier, func(), error) { return randomNet(ctx, arch, on) },
 						work: func(ctx context.Context, model classifier.Classifier) error {
-							return work.run(ctx, model,
-								batch)
+							return work.run(ctx, model, batch)
 						},
 					}})
 				}
@@ -63,8 +62,7 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				"integers", &gated{
 				open: func() (classifier.Classifier, func(), error) { return integerNet(ctx, arch) },
 				work: func(ctx context.Context, model classifier.Classifier) error {
-					return certifyForEver(ctx, model,
-						batch)
+					return certifyForEver(ctx, model, batch)
 				},
 			}})
 			c.entries = append(c.entries, integerEntries(arch, batch, certifyForEver, classifyForEver)...)

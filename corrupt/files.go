@@ -71,8 +71,7 @@ func Names(words []string) ([]string, error) {
 			}
 		}
 		if slices.ContainsFunc(words, func(w string) bool {
-			return w == "all" || w == string(e.Family) ||
-				w == string(e.Group)
+			return w == "all" || w == string(e.Family) || w == string(e.Group)
 		}) {
 			names = append(names, e.Name)
 		}

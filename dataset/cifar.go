@@ -16,8 +16,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// The binary form of CIFAR: records of the label bytes, then 3072 bytes in channel, row,
-// column order. CIFAR-10 has one label byte; CIFAR-100 a coarse one, then the fine one that counts.
+// cifarShape is the shape of an image in the binary form of CIFAR: records of the label bytes, then
+// 3072 bytes in channel, row, column order. CIFAR-10 has one label byte; CIFAR-100 a coarse one,
+// then the fine one that counts.
 var cifarShape = pixel.Shape{Height: 32, Width: 32, Channels: 3}
 
 // readCIFAR reads the named files in order, from paths or, if that is one archive, out of it.

@@ -66,7 +66,8 @@ func Count(n int) Selection {
 	}}
 }
 
-// Only keeps the images of some classes, which become all that the set has: their labels are 0, 1, … in this order.
+// only keeps the images of some classes, which become all that the set has: their labels are 0, 1,
+// … in this order.
 func only(classes ...string) Selection {
 	return Selection{text: "only=" + strings.Join(classes, ":"), only: classes}
 }
@@ -97,8 +98,9 @@ func relabel(only, classes []string, ids, labels []int) (kept, now []int, err er
 	return keep(ids, func(id int) bool { return now[id] >= 0 }), now, nil
 }
 
-// Random keeps n of the images that are left, drawn without regard to their labels: a function of the ids and the seed
-// alone. As in a sample of images with unknown labels, the classes are not balanced.
+// random keeps n of the images that are left, drawn without regard to their labels: a function of
+// the ids and the seed alone. As in a sample of images with unknown labels, the classes are not
+// balanced.
 func random(n int, seed uint64) Selection {
 	return Selection{text: fmt.Sprintf("random=%d:%d", n, seed), apply: func(ids, _ []int) ([]int, error) {
 		if n < 1 || n > len(ids) {

@@ -44,7 +44,8 @@ const (
 	// layers.
 	host      = 0x1p-32
 	mostTerms = 1 << 20
-	// extra operations on each term beside its product: scaling folded in, a bias, a division by a count.
+	// extraTerms are the operations on each term beside its product: scaling folded in, a bias, a
+	// division by a count.
 	extraTerms = 16
 )
 

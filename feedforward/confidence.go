@@ -22,11 +22,14 @@ type Method string
 const (
 	IBP   Method = "ibp"   // intervals, the last layer merged: U_kl = (W_k−W_l)c + |W_k−W_l|r + b_k − b_l
 	CROWN Method = "crown" // the smaller of IBP and CROWN, pair by pair; the zero value means it
-	// CROWN for the bounds between the layers, too, and with three lines below each activation
+	// FullCROWN is CROWN for the bounds between the layers, too, and with three lines below each
+	// activation
 	FullCROWN Method = "full-crown"
-	// FullCROWN with the lines below each ReLU optimised in ten steps, bound by bound (α-CROWN)
+	// AlphaCROWN is FullCROWN with the lines below each ReLU optimised in ten steps, bound by bound
+	// (α-CROWN)
 	AlphaCROWN Method = "alpha-crown"
-	// AlphaCROWN, and ReLUs are split until a bound is below zero or thousands of splits did not help (β-CROWN)
+	// Split is AlphaCROWN, and ReLUs are split until a bound is below zero or thousands of splits
+	// did not help (β-CROWN)
 	Split Method = "split"
 )
 

@@ -434,12 +434,10 @@ var elementwise = map[string]arithmetic{
 	"Max": {func(x, y float64) float64 { return max(x, y) }, func(x, y int64) (int64, bool) { return max(x, y), true }},
 	"Neg": {func(x, _ float64) float64 { return -x }, func(x, _ int64) (int64, bool) { return -x, true }},
 	"Abs": {func(x, _ float64) float64 { return math.Abs(x) }, func(x, _ int64) (int64, bool) {
-		return max(x, -x),
-			true
+		return max(x, -x), true
 	}},
 	"Sqrt": {func(x, _ float64) float64 { return math.Sqrt(x) }, func(_, _ int64) (int64, bool) { return 0, false }},
-	"Equal": {func(x, y float64) float64 { return truth(x == y) }, func(x, y int64) (int64,
-		bool) {
+	"Equal": {func(x, y float64) float64 { return truth(x == y) }, func(x, y int64) (int64, bool) {
 		return int64(truth(x == y)), true
 	}},
 }

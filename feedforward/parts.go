@@ -45,8 +45,7 @@ func given(nd node) (values [][]float64) {
 }
 
 func (o ConvOptions) window() parts.Window {
-	return parts.Window{Kernel: o.Kernel, Stride: o.Stride,
-		Dilation: o.Dilation, Pad: o.Pad}
+	return parts.Window{Kernel: o.Kernel, Stride: o.Stride, Dilation: o.Dilation, Pad: o.Pad}
 }
 
 // Values are the values of all layers at x, in the order of Parts. Errors: those of Forward.

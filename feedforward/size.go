@@ -6,7 +6,8 @@ import "fmt"
 const (
 	mostValues   = 1 << 28 // of a layer
 	mostProducts = 1 << 32 // of a layer, some seconds of work between two looks at an interrupt
-	// bytes for bounds and tables of all layers, and besides, for each byte of weights in a file,
+	// mostMemory is the number of bytes for bounds and tables of all layers, and besides, for each
+	// byte of weights in a file,
 	mostMemory = 768 << 20
 	ofWeights  = 6
 )

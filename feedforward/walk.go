@@ -56,8 +56,8 @@ func lossless(values []float64) bool {
 	return true
 }
 
-// added is how many terms the coefficient of a value of each node is a sum of, and whether all weights keep their
-// digits in float32; computed once.
+// addedTerms is how many terms the coefficient of a value of each node is a sum of, and whether all
+// weights keep their digits in float32; computed once.
 func (n *Network) addedTerms() ([]int, bool) {
 	n.once.Do(func() {
 		n.added, n.lossless, n.dense = make([]int, len(n.nodes)), true, len(n.nodes)
@@ -320,7 +320,7 @@ func (s step) constants(at int, b bias, slack func(i int) float64) {
 	}
 }
 
-// magnitude of value i.
+// largest is the magnitude of value i.
 func (b Box) largest(i int) float64 { return max(-b.Lower[i], b.Upper[i]) }
 
 func (l affine) walk(s step, at int) {

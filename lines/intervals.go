@@ -248,8 +248,7 @@ func (f *fitter) plan(o Options) (*plan, error) {
 		p.rests[g] = p.fitted(g)
 	}
 	if p.nets {
-		p.design = p.design.Fitted(func(statistic int) (models,
-			parameters int) {
+		p.design = p.design.Fitted(func(statistic int) (models, parameters int) {
 			return p.rests[p.group(statistic)], 2
 		})
 	}

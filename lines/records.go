@@ -43,7 +43,8 @@ func (m Model) Record() Record {
 	return r
 }
 
-// Model is the model of a record. Errors: a percentage outside 0 to 100, images of a field that is no accuracy.
+// model is the model of a record. Errors: a percentage outside 0 to 100, images of a field that is
+// no accuracy.
 func (r Record) model() (Model, error) {
 	m := Model{Name: r.Model, Labels: r.Labels, Numbers: r.Numbers, Accuracies: map[string]Accuracy{}}
 	for field, v := range r.Percent {

@@ -40,12 +40,13 @@ func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 type Method string
 
 const (
-	// [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling does not bias
+	// Percentile is [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling
+	// does not bias
 	Percentile Method = "percentile"
 	Basic      Method = "basic" // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
 	Moved      Method = "moved" // percentiles less twice the bias, where sampling biases as resampling does
-	// percentiles moved by bias and acceleration, Efron 1987; calls the statistic once for each
-	// unit left out
+	// BCa takes percentiles moved by bias and acceleration, Efron 1987; calls the statistic once
+	// for each unit left out
 	BCa Method = "bca"
 )
 

@@ -45,8 +45,8 @@ const (
 	Staged  = rule.Staged  // more and more samples, until a further one would hardly raise the radius
 	ISS     = rule.ISS     // as many samples as the votes of the selection call for
 	Betting = rule.Betting // samples until it is known which of some given radii an image reaches
-	// samples where they raise radii most, until Options.Until; may be stopped and continued at any
-	// time
+	// Anytime takes samples where they raise radii most, until Options.Until; may be stopped and
+	// continued at any time
 	Anytime = rule.Anytime
 )
 

@@ -116,8 +116,7 @@ func (s *symbolizer) nodes() error {
 			out = max(out, s.roles[name])
 		}
 		if slices.ContainsFunc(n.Attributes, func(a onnxfile.Attribute) bool {
-			return a.Graph != nil ||
-				a.Graphs != nil
+			return a.Graph != nil || a.Graphs != nil
 		}) {
 			return fmt.Errorf("node %q (%s) has a graph of its own inside", n.Name, n.Op)
 		}

@@ -10,9 +10,10 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
-// ACET is outlier exposure on out-images that were disturbed within ε to be far from uniform (Hein, Andriushchenko and
-// Bitterwolf 2019; Bitterwolf et al. 2020, equation 11). Steps of 2ε/(steps + 1) go along the sign of the gradient of
-// OE's loss, from the image. The point of the highest loss counts, the last one included.
+// acet is outlier exposure on out-images that were disturbed within ε to be far from uniform (Hein,
+// Andriushchenko and Bitterwolf 2019; Bitterwolf et al. 2020, equation 11). Steps of 2ε/(steps + 1)
+// go along the sign of the gradient of OE's loss, from the image. The point of the highest loss
+// counts, the last one included.
 type acet struct {
 	outlierOptions
 	ballOptions

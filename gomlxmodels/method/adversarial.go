@@ -11,7 +11,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// Attack is what all methods with an adversary have as options: its budget, steps and noises.
+// attackOptions are what all methods with an adversary have as options: its budget, steps and
+// noises.
 type attackOptions struct {
 	Noises  int     `json:"noises" usage:"noise samples of an image, the same in the attack and in the step"`
 	Epsilon float64 `json:"epsilon" usage:"budget of the attack in its norm, 1 = full range of a value"`
@@ -44,9 +45,10 @@ func attacked(b *Batch) []loss.Term {
 	return []loss.Term{{Name: "cross-entropy", Value: loss.CrossEntropy(b.ByCopy(), b.Labels)}}
 }
 
-// SmoothAdv minimises the cross-entropy of noisy images that were disturbed to lower the smoothed confidence in their
-// labels (Salman et al. 2019, arXiv 1906.04584). With one noise and σ = 0 it is adversarial training of the network
-// itself (Madry et al. 2018, arXiv 1706.06083), from the image as it is.
+// smoothAdvers minimises the cross-entropy of noisy images that were disturbed to lower the
+// smoothed confidence in their labels (Salman et al. 2019, arXiv 1906.04584). With one noise and σ
+// = 0 it is adversarial training of the network itself (Madry et al. 2018, arXiv 1706.06083), from
+// the image as it is.
 type smoothAdvers struct{ attackOptions }
 
 func (smoothAdvers) Name() string { return "smoothadv" }
@@ -55,7 +57,8 @@ func (m smoothAdvers) Needs() Needs {
 }
 func (smoothAdvers) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// BrierACT is adversarial calibration training against the Brier score (Emde et al. 2025, section 4).
+// brierACT is adversarial calibration training against the Brier score (Emde et al. 2025, section
+// 4).
 type brierACT struct{ attackOptions }
 
 func (brierACT) Name() string { return "brier-act" }
@@ -64,8 +67,9 @@ func (m brierACT) Needs() Needs {
 }
 func (brierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// PushACT is training against a constant push of all confidences in the predicted classes. It is the baseline that
-// shows whether an adversary of calibration does more than any attack of as many steps.
+// pushACT is training against a constant push of all confidences in the predicted classes. It is
+// the baseline that shows whether an adversary of calibration does more than any attack of as many
+// steps.
 type pushACT struct {
 	attackOptions
 	Up bool `json:"up" usage:"all confidences rise; else they fall"`
@@ -77,8 +81,8 @@ func (m pushACT) Needs() Needs {
 }
 func (pushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// ExactACT is adversarial calibration training against the largest certified calibration error of the batch; see
-// attack.Exact.
+// exactACT is adversarial calibration training against the largest certified calibration error of
+// the batch; see attack.Exact.
 type exactACT struct {
 	attackOptions
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability that widens intervals; 0 for estimates as they are"`
@@ -95,7 +99,8 @@ func (m exactACT) Needs() Needs {
 }
 func (exactACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// Relaxed is what the methods whose adversary is ADMM on the relaxed program have as options.
+// relaxedOptions are what the methods whose adversary is ADMM on the relaxed program have as
+// options.
 type relaxedOptions struct {
 	Growth    float64 `json:"growth" usage:"factor of the penalty from step to step"`
 	Rho       float64 `json:"rho" usage:"penalty at the start, at most 10"`
@@ -119,7 +124,7 @@ func (r relaxedOptions) relaxation(noises int) attack.Relaxation {
 	return attack.Relaxation{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, HoeffdingAlpha: r.Hoeffding, Noises: noises}
 }
 
-// Uniform are the options of the methods that start the assignment uniformly, as published.
+// uniformOptions are the options of the methods that start the assignment uniformly, as published.
 type uniformOptions struct {
 	relaxedOptions
 	Weighted bool `json:"weighted" usage:"tie confidences to the bins in proportion to their assignment"`
@@ -131,8 +136,8 @@ func (u uniformOptions) driver(noises int) func() attack.Driver {
 	}
 }
 
-// ACCEACT is adversarial calibration training against the relaxed certified calibration error of the batch, as
-// published (Emde et al. 2025); see attack.ACCE.
+// acceACT is adversarial calibration training against the relaxed certified calibration error of
+// the batch, as published (Emde et al. 2025); see attack.ACCE.
 type acceACT struct {
 	attackOptions
 	uniformOptions
@@ -143,7 +148,7 @@ func (m acceACT) Check() error            { return errors.Join(m.relaxedOptions.
 func (m acceACT) Needs() Needs            { return m.needs(attack.Predicted, m.driver(m.Noises)) }
 func (acceACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// ACCEACTStar adds the calibration error itself to the loss; see loss.Calibration.
+// acceACTStar adds the calibration error itself to the loss; see loss.Calibration.
 type acceACTStar struct {
 	attackOptions
 	uniformOptions
@@ -158,8 +163,8 @@ func (m acceACTStar) Check() error {
 
 func (m acceACTStar) Loss(b *Batch) []loss.Term { return calibrated(b, m.Beta) }
 
-// ExactStart is ACCEACT, or with Beta ACCEACTStar, whose assignment starts at the exact solution; see
-// attack.ExactStart.
+// exactStart is ACCEACT, or with Beta ACCEACTStar, whose assignment starts at the exact solution;
+// see attack.ExactStart.
 type exactStart struct {
 	attackOptions
 	relaxedOptions

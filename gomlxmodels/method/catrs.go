@@ -6,11 +6,12 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 )
 
-// CATRS is confidence-aware training (Jeong, Kim and Shin 2023). If the network is unsure of an image under noise, it
-// learns from the easiest noise samples alone; if it is sure, also from the worst noise near those drawn. See
-// loss.CATRS and attack.Noises. ŷ, what is known of an image, are the soft labels of the run if it has some, else the
-// label; the authors take the votes of 10,000 noise samples of a network trained by Gaussian. The noise samples of the
-// step say how sure the network is. The authors' option for ImageNet, which asks ŷ, is not here.
+// catRS is confidence-aware training (Jeong, Kim and Shin 2023). If the network is unsure of an
+// image under noise, it learns from the easiest noise samples alone; if it is sure, also from the
+// worst noise near those drawn. See loss.CATRS and attack.Noises. ŷ, what is known of an image, are
+// the soft labels of the run if it has some, else the label; the authors take the votes of 10,000
+// noise samples of a network trained by Gaussian. The noise samples of the step say how sure the
+// network is. The authors' option for ImageNet, which asks ŷ, is not here.
 type catRS struct {
 	Noises  int     `json:"noises" usage:"noise samples of an image"`
 	Epsilon float64 `json:"epsilon" usage:"Euclidean budget of the attack on each noise sample, 1 = full range of a value"`

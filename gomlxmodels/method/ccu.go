@@ -15,8 +15,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// CCU trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the means and variances of
-// its two mixtures (Meinke and Hein 2020, arXiv 1909.12180; section 4.6 of Bitterwolf et al. 2020):
+// ccu trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the
+// means and variances of its two mixtures (Meinke and Hein 2020, arXiv 1909.12180; section 4.6 of
+// Bitterwolf et al. 2020):
 //
 //	(1/N) Σ_i [CE(p(x_i), y_i) − D·ln p(x_i)] + (1/M) Σ_j [κ·L_uniform(p(z_j)) − D·ln p(z_j)]
 //

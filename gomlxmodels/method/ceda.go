@@ -7,8 +7,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
-// CEDA lowers the log-confidence max_k log p_k of out-images (Hein, Andriushchenko and Bitterwolf 2019, arXiv
-// 1812.05720).
+// ceda lowers the log-confidence max_k log p_k of out-images (Hein, Andriushchenko and Bitterwolf
+// 2019, arXiv 1812.05720).
 type ceda struct{ outlierOptions }
 
 func (ceda) Name() string   { return "ceda" }

@@ -2,7 +2,8 @@ package method
 
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
-// Consistency adds the regulariser of Jeong and Shin 2020 over several noises; see loss.Consistency.
+// consistency adds the regulariser of Jeong and Shin 2020 over several noises; see
+// loss.Consistency.
 type consistency struct {
 	Noises int     `json:"noises" usage:"noise samples of an image"`
 	Lambda float64 `json:"lambda" usage:"weight of the divergence from the mean prediction"`

@@ -2,7 +2,7 @@ package method
 
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
-// Gaussian minimises the cross-entropy of one noisy view (Cohen et al. 2019, arXiv 1902.02918).
+// gaussian minimises the cross-entropy of one noisy view (Cohen et al. 2019, arXiv 1902.02918).
 type gaussian struct {
 	Share Share `json:"share" usage:"which images of a batch get noise: all, half_exact or half_replace"`
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
-// GOOD makes the confidence in whole balls around out-images provably low (Bitterwolf, Meinke and Hein 2020, arXiv
-// 2007.08473, equation 10). With v_j = max_kl U_kl(x_j, ε) the widest bound of an out-image, m = ⌊M·quantile/100⌋, and
-// L(v) = log(1 + v²/2),
+// good makes the confidence in whole balls around out-images provably low (Bitterwolf, Meinke and
+// Hein 2020, arXiv 2007.08473, equation 10). With v_j = max_kl U_kl(x_j, ε) the widest bound of an
+// out-image, m = ⌊M·quantile/100⌋, and L(v) = log(1 + v²/2),
 //
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_{m smallest v_j} L(v_j) + (κ/M) Σ_{others} L(max_k f_k(x_j) − min_k f_k(x_j)).
 //

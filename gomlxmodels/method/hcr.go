@@ -2,7 +2,8 @@ package method
 
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
-// HCR is hierarchical consistency regularisation over views and noises (Sun et al. 2021); see loss.HCR.
+// hcr is hierarchical consistency regularisation over views and noises (Sun et al. 2021); see
+// loss.HCR.
 type hcr struct {
 	Views     int     `json:"views" usage:"the image itself and its augmented views"`
 	Noises    int     `json:"noises" usage:"noise samples of a view"`

@@ -2,7 +2,7 @@ package method
 
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
-// JSD adds the divergence of AugMix between the image and its augmented views; see loss.JSD.
+// jsd adds the divergence of AugMix between the image and its augmented views; see loss.JSD.
 type jsd struct {
 	Views  int     `json:"views" usage:"the image itself and its augmented views"`
 	Weight float64 `json:"weight" usage:"of the divergence"`

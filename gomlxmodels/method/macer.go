@@ -6,7 +6,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// MACER maximises the certified radius (Zhai et al. 2020); see loss.MACER.
+// macer maximises the certified radius (Zhai et al. 2020); see loss.MACER.
 type macer struct {
 	Noises int     `json:"noises" usage:"noise samples of an image"`
 	Lambda float64 `json:"lambda" usage:"weight of the radius"`

@@ -10,9 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
-// Mixed weighs, for every out-image, outlier exposure under attack against the bound of GOOD, where GOOD splits the
-// images. With z'_j the result of ACET's attack within ε of z_j, v_j = max_kl U_kl(z_j, ε), and
-// L(v) = log(1 + v²/2),
+// mixed weighs, for every out-image, outlier exposure under attack against the bound of GOOD, where
+// GOOD splits the images. With z'_j the result of ACET's attack within ε of z_j, v_j = max_kl
+// U_kl(z_j, ε), and L(v) = log(1 + v²/2),
 //
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_j [(1 − α)·L_uniform(z'_j) + α·L(v_j)].
 //

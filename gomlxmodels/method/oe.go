@@ -7,8 +7,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
-// OE is outlier exposure: the predictions of out-images become uniform, by the loss −(1/K) Σ_k log p_k (Hendrycks,
-// Mazeika and Dietterich 2019, arXiv 1812.04606).
+// oe is outlier exposure: the predictions of out-images become uniform, by the loss −(1/K) Σ_k log
+// p_k (Hendrycks, Mazeika and Dietterich 2019, arXiv 1812.04606).
 type oe struct{ outlierOptions }
 
 func (oe) Name() string   { return "oe" }

@@ -25,8 +25,8 @@ const (
 	epsilonRamp = "epsilon"
 )
 
-// Outliers are the options of κ in epoch e, from 0: kappa·clip((e − kappa_start)/kappa_over, 0, 1). A length of 0 is a
-// step.
+// outlierOptions are the options of κ in epoch e, from 0: kappa·clip((e − kappa_start)/kappa_over,
+// 0, 1). A length of 0 is a step.
 type outlierOptions struct {
 	Kappa      float64 `json:"kappa" usage:"weight of the out-images at the end of the ramp"`
 	KappaStart int     `json:"kappa_start" usage:"epoch, from 0, at which the ramp of kappa begins at 0; may be negative"`
@@ -64,8 +64,8 @@ func (o outlierOptions) terms(b *Batch, name string, out func(m *More) *Node) []
 // inLoss is the name of the loss of the labelled images.
 const inLoss = "cross-entropy"
 
-// Ball are the options of an ε in epoch e, from 0: epsilon·clip((e − epsilon_start)/epsilon_over, 0, 1). A length of 0
-// is a step.
+// ballOptions are the options of an ε in epoch e, from 0: epsilon·clip((e −
+// epsilon_start)/epsilon_over, 0, 1). A length of 0 is a step.
 type ballOptions struct {
 	Epsilon      float64 `json:"epsilon" usage:"largest change of a value of an out-image after the ramp, 1 = full range"`
 	EpsilonStart int     `json:"epsilon_start" usage:"epoch, from 0, at which the ramp of epsilon begins; may be negative"`

@@ -2,8 +2,8 @@ package method
 
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
-// Plain minimises the cross-entropy of the images as they are, except for the recipe's σ: the network without other
-// images.
+// plain minimises the cross-entropy of the images as they are, except for the recipe's σ: the
+// network without other images.
 type plain struct{}
 
 func (plain) Name() string { return "plain" }

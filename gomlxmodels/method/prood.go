@@ -11,9 +11,9 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
 
-// ProoD trains a classifier and, beside it, a discriminator h whose output is provably low around out-images (Meinke,
-// Bitterwolf and Hein 2022, arXiv 2106.04260); see nets.ProoD. With h̄ the upper bound of h within ε, σ the logistic
-// function, and p the joint posterior,
+// prood trains a classifier and, beside it, a discriminator h whose output is provably low around
+// out-images (Meinke, Bitterwolf and Hein 2022, arXiv 2106.04260); see nets.ProoD. With h̄ the
+// upper bound of h within ε, σ the logistic function, and p the joint posterior,
 //
 //	(1/N) Σ_i [CE(p(x_i), y_i) − log σ(h(x_i))] + (κ/M) Σ_j [L_uniform(p(z_j)) − log σ(−h̄(z_j, ε))].
 //

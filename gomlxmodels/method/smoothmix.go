@@ -9,9 +9,10 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// SmoothMix mixes an image with one that an attack without a budget has moved away from its label, up to half the way,
-// and asks for a less sure prediction there (Jeong et al. 2021); see loss.SmoothMix. The near end is the image itself.
-// The authors' variant "one-step adversary", where it is the image after one step of the attack, is not here.
+// smoothMix mixes an image with one that an attack without a budget has moved away from its label,
+// up to half the way, and asks for a less sure prediction there (Jeong et al. 2021); see
+// loss.SmoothMix. The near end is the image itself. The authors' variant "one-step adversary",
+// where it is the image after one step of the attack, is not here.
 type smoothMix struct {
 	Noises int     `json:"noises" usage:"noise samples of an image, the same in the attack and in the step"`
 	Steps  int     `json:"steps" usage:"steps of the attack"`

@@ -39,8 +39,7 @@ type entry struct {
 // Encode writes tensors and metadata in the safetensors format. Equal contents give equal bytes.
 func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	sorted := slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int {
-		return strings.Compare(a.Name,
-			b.Name)
+		return strings.Compare(a.Name, b.Name)
 	})
 	header := make(map[string]any, len(sorted)+1)
 	if len(metadata) > 0 {

@@ -30,10 +30,11 @@ const (
 	InputNone        Input = "none"        // nothing: values in [0, 1], as in the smoothing literature
 	InputCenter      Input = "center"      // subtract the CIFAR-10 channel means
 	InputStandardize Input = "standardize" // and divide by the CIFAR-10 channel deviations
-	// as InputStandardize, by the means and deviations of all pixel values of CIFAR-10, as in
-	// RobustNets
+	// InputCIFAR10 is as InputStandardize, by the means and deviations of all pixel values of
+	// CIFAR-10, as in RobustNets
 	InputCIFAR10 Input = "cifar10"
-	// as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
+	// InputImageNet is as InputStandardize, by the ImageNet statistics, which some CIFAR networks
+	// were trained with
 	InputImageNet Input = "imagenet"
 )
 

@@ -53,7 +53,8 @@ type Schedule interface {
 	Rate(base float64, c Clock) float64
 }
 
-// Cosine goes to zero over the run: base·(1 + cos(π·step/steps))/2 (Loshchilov and Hutter 2017, equation 5).
+// cosine goes to zero over the run: base·(1 + cos(π·step/steps))/2 (Loshchilov and Hutter 2017,
+// equation 5).
 type cosine struct{}
 
 func (cosine) Name() string { return "cosine" }
@@ -92,7 +93,8 @@ func (s Steps) Rate(base float64, c Clock) float64 {
 	return base
 }
 
-// Triangular rises linearly from 0 to base at the share Peak of the run, and falls linearly to 0 at its end.
+// triangular rises linearly from 0 to base at the share Peak of the run, and falls linearly to 0 at
+// its end.
 type triangular struct {
 	Peak float64 `json:"peak" usage:"share of the run at which the rate is highest, from 0 to 1"`
 }
@@ -106,7 +108,7 @@ func (t triangular) Check() error {
 	return nil
 }
 
-// The middle of a step counts, so that no rate is 0.
+// Rate takes the middle of a step, so that no rate is 0.
 func (t triangular) Rate(base float64, c Clock) float64 {
 	at := (float64(c.Step) + 0.5) / float64(c.Steps)
 	if at < t.Peak {
@@ -115,7 +117,7 @@ func (t triangular) Rate(base float64, c Clock) float64 {
 	return base * (1 - at) / (1 - t.Peak)
 }
 
-// Constant keeps the rate.
+// constant keeps the rate.
 type constant struct{}
 
 func (constant) Name() string                       { return "constant" }

@@ -151,8 +151,7 @@ func (p *plan) rewindOfStart() (err error) {
 	}
 	for _, t := range p.tensors {
 		i := slices.IndexFunc(list, func(o modelfile.Tensor) bool {
-			return o.Name == t.Name &&
-				slices.Equal(o.Shape, t.Shape)
+			return o.Name == t.Name && slices.Equal(o.Shape, t.Shape)
 		})
 		if i < 0 {
 			return fmt.Errorf("the early weights beside %s lack %s of shape %v", from, t.Name, t.Shape)
@@ -350,7 +349,7 @@ func countTrue(mask []bool) (n int) {
 	return n
 }
 
-// report is what the card says of the pruning.
+// pruningCard is what the card says of the pruning.
 func (p *plan) pruningCard(s *state) *modelfile.Pruning {
 	pr := p.pruning
 	if pr == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// Early weights of a training stand beside the model file, as NAME.rewind.safetensors, where lth
-// may go back to them in a later run. Their metadata say the step.
+// rewindKey is the key of the step in the metadata of early weights. They stand beside the model
+// file, as NAME.rewind.safetensors, where lth may go back to them in a later run.
 const rewindKey = "step"
 
 func rewindPath(model string) string {

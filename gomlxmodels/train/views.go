@@ -13,12 +13,14 @@ import (
 // What is done to every view of an image.
 const (
 	NoneAug modelfile.Augmentation = "none"
-	// Zero padding by 4, random crop, flip with probability 1/2: drawn for each view, after its augmentation.
+	// CropFlip is zero padding by 4, random crop, flip with probability 1/2: drawn for each view,
+	// after its augmentation.
 	CropFlip modelfile.Augmentation = "crop-flip"
 	Crop     modelfile.Augmentation = "crop" // as crop-flip without the flip
 	Flip     modelfile.Augmentation = "flip" // as crop-flip without the crop
-	// A random part of the image, of 8 to 100 % of its area and a ratio of width to height from 3/4 to 4/3, in the
-	// image's size by the antialiased bilinear filter; and a flip: what training on ImageNet takes.
+	// ResizedCropFlip is a random part of the image, of 8 to 100 % of its area and a ratio of width
+	// to height from 3/4 to 4/3, in the image's size by the antialiased bilinear filter; and a
+	// flip: what training on ImageNet takes.
 	ResizedCropFlip modelfile.Augmentation = "random-resized-crop-flip"
 	ResizedCrop     modelfile.Augmentation = "random-resized-crop" // the same without the flip
 

@@ -29,8 +29,8 @@ type File struct {
 	SHA256 string   // hexadecimal
 }
 
-// The limits let a machine without network give up within ten seconds for two sources,
-// while a slow but living download takes as long as it needs.
+// connectTimeout and the limits below let a machine without network give up within ten seconds for
+// two sources, while a slow but living download takes as long as it needs.
 const connectTimeout = 4 * time.Second // name look-up and connection; then again encryption
 
 var stallTimeout = 20 * time.Second // without a single byte

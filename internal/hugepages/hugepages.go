@@ -15,8 +15,8 @@ const Variable = "CERTSPEC_HUGE_PAGES"
 const (
 	tunables = "GLIBC_TUNABLES"
 	huge     = "glibc.malloc.hugetlb=1"
-	// A large buffer comes from the heap and goes back to it, not to the kernel. Only the main one
-	// of glibc's heaps takes buffers of more than 64 MiB.
+	// keep takes a large buffer from the heap and gives it back to it, not to the kernel. Only the
+	// main one of glibc's heaps takes buffers of more than 64 MiB.
 	keep = "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=4294967296:glibc.malloc.arena_max=1"
 	thp  = "/sys/kernel/mm/transparent_hugepage/enabled"
 )

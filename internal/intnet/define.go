@@ -38,8 +38,7 @@ func (n *Network) define(layer int, values [][]int32) []int32 {
 		}
 	case MaxPool:
 		l.windows(in, out, func(at, from, c int) {
-			y[at*out.channels+c] = max(y[at*out.channels+c],
-				x[from*in.channels+c])
+			y[at*out.channels+c] = max(y[at*out.channels+c], x[from*in.channels+c])
 		})
 	case SumPool:
 		for i, v := range x {

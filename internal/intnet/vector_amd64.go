@@ -126,7 +126,7 @@ var (
 	gridKernels = []kernelOf{{16, 1, grid16x1}, {14, 1, grid14x1}, {8, 1, grid8x1}, {7, 1, grid7x1}, {4, 1, grid4x1},
 		{1, 1, grid1x1}, {8, 2, grid8x2}, {7, 2, grid7x2}, {4, 2, grid4x2}, {1, 2, grid1x2}, {1, 4, grid1x4}}
 	wordKernels = []kernelOf{{4, 1, avx24x2}, {1, 1, avx21x2}}
-	// in rows of three pixels, of bytes and of one channel of the image
+	// slideKernels work in rows of three pixels, of bytes and of one channel of the image
 	slideKernels     = []kernelOf{{16, 1, slide16x1}}
 	gridSlideKernels = []kernelOf{{16, 1, gridSlide16x1}, {14, 1, gridSlide14x1}}
 )

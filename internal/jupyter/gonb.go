@@ -13,7 +13,8 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
-// GoNB is built with a few changes, each a line of its source, which call the files of _gonb:
+// gonbFiles patch GoNB. It is built with a few changes, each a line of its source, which call the
+// files of _gonb:
 //   - cells that wait behind one that fails or is interrupted do not run, as Jupyter's protocol has it;
 //   - the first message of a compiler comes alone, with the line of the cell and without paths;
 //   - while a cell compiles the page says so;

@@ -34,8 +34,7 @@ func StandIns(file string) (cells []int, err error) {
 	drawn := []string{"synthetic/test", "synthetic/train"}
 	for _, cell := range notebook.Cells {
 		drawn = slices.DeleteFunc(drawn, func(name string) bool {
-			return strings.Contains(strings.Join(cell.Source, ""),
-				name)
+			return strings.Contains(strings.Join(cell.Source, ""), name)
 		})
 	}
 	for i, cell := range notebook.Cells {

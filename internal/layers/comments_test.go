@@ -61,3 +61,62 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 		t.Errorf("%d names in comments", checked)
 	}
 }
+
+// A doc comment begins with the name that it stands over, exported or not; an article may stand before it.
+func TestDocCommentsBeginWithTheirNames(t *testing.T) {
+	set, checked := token.NewFileSet(), 0
+	check := func(name *ast.Ident, doc *ast.CommentGroup) {
+		words := strings.Fields(doc.Text())
+		if len(words) == 0 || name.Name == "_" {
+			return
+		}
+		checked++
+		if len(words) > 1 && (words[0] == "A" || words[0] == "An" || words[0] == "The") {
+			words = words[1:]
+		}
+		if word := strings.TrimSuffix(strings.TrimRight(words[0], ".,:;'"), "'s"); word != name.Name {
+			t.Errorf("%s: the comment of %s begins with %q", set.Position(doc.Pos()), name.Name, words[0])
+		}
+	}
+	for path, text := range goFiles(t) {
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/testdata/") {
+			continue
+		}
+		f, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				check(d.Name, d.Doc)
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					name, doc := documented(s)
+					if doc == nil && !d.Lparen.IsValid() {
+						doc = d.Doc
+					}
+					if name != nil {
+						check(name, doc)
+					}
+				}
+			}
+		}
+	}
+	if checked < 3000 {
+		t.Errorf("%d comments: this test looks in the wrong place", checked)
+	}
+}
+
+// documented is the one name that a line of a declaration gives, nil of several, and the comment above it.
+func documented(s ast.Spec) (*ast.Ident, *ast.CommentGroup) {
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		return s.Name, s.Doc
+	case *ast.ValueSpec:
+		if len(s.Names) == 1 {
+			return s.Names[0], s.Doc
+		}
+	}
+	return nil, nil
+}

@@ -86,8 +86,7 @@ func parse(text string) (h Header, err error) {
 	}
 	h = Header{Type: found[1], Fortran: found[2] == "True", Shape: []int{}}
 	for _, side := range strings.FieldsFunc(found[3], func(r rune) bool {
-		return !strings.ContainsRune("-0123456789",
-			r)
+		return !strings.ContainsRune("-0123456789", r)
 	}) {
 		n, err := strconv.Atoi(side)
 		if err != nil {

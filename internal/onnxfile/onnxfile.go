@@ -115,7 +115,7 @@ const (
 	KindSparseTensors Kind = 12
 )
 
-// Constructors of attributes.
+// FloatAttribute makes an attribute of a number.
 func FloatAttribute(name string, v float32) Attribute {
 	return Attribute{Name: name, Kind: KindFloat, Float: v}
 }

@@ -82,8 +82,7 @@ func (g *Graph) Keep(output Value) {
 		constants[t.Name] = true
 	}
 	g.Inputs = slices.DeleteFunc(slices.Clone(g.Inputs), func(v Value) bool {
-		return constants[v.Name] &&
-			!needed[v.Name]
+		return constants[v.Name] && !needed[v.Name]
 	})
 	g.Initializers = slices.DeleteFunc(slices.Clone(g.Initializers), func(t Tensor) bool { return !needed[t.Name] })
 	g.Sparse = slices.DeleteFunc(slices.Clone(g.Sparse), func(s SparseTensor) bool { return !needed[s.Values.Name] })

@@ -173,8 +173,7 @@ func (p *pilot) inForms(ctx context.Context, forms []form, images []int) (all []
 		all = append(all, tried{f, slices.Repeat([]int32{classifier.Miss}, len(p.images.Labels))})
 	}
 	model := purity.Classes(p.model, p.info)
-	err := p.askForms(ctx, model, forms, images, func(f, k int, a purity.Answers,
-		at int) {
+	err := p.askForms(ctx, model, forms, images, func(f, k int, a purity.Answers, at int) {
 		all[f].answers[images[k]] = a.Classes[at]
 	})
 	if err == nil || ctx.Err() != nil || len(forms) == 1 {

@@ -101,7 +101,7 @@ func (b *Betting) LogWealth(hits, n int) (float64, error) {
 	return math.Log(wealthPerH(b.odds)) + math.Log(h) + log, nil
 }
 
-// W is computed as √w/(2 atan √w) · h(A), w = q0/p0, where
+// wealthPerH is the factor √w/(2 atan √w) of the wealth W = √w/(2 atan √w) · h(A), w = q0/p0, where
 //
 //	h(A) = p0 ∫₀^{q0} t^(N−A−½) (1−t)^(A−½) dt / (p0^(A+½) q0^(N−A+½)),
 //

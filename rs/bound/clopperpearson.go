@@ -76,8 +76,7 @@ func lower(k, n int, alpha float64) Probability {
 		return Probability{P: 0, Q: 1}
 	}
 	return solve(alpha, firstGuess(float64(k), float64(n-k+1), alpha), func(at split) tail {
-		return upperTail(k, n,
-			at)
+		return upperTail(k, n, at)
 	})
 }
 

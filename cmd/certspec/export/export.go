@@ -49,8 +49,7 @@ every runtime, with its optimiser and without.`,
 	}
 
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.Model(&o.model,
-			"path of the model file, with or without its ending")
+		f.Model(&o.model, "path of the model file, with or without its ending")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times")

@@ -28,8 +28,7 @@ func citeCommand() *cobra.Command {
 		Args:    cli.OneLedger,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.Model(&o.model,
-			"path of the model file, for how it was trained")
+		f.Model(&o.model, "path of the model file, for how it was trained")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write (default standard output)") })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }

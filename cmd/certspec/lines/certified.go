@@ -62,7 +62,8 @@ func (c *certificates) asked(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(sources, cmd.Flags().Changed)
 }
 
-// images of CIFAR-10's test set: logs of its corruptions number the severities through.
+// period is the number of images of CIFAR-10's test set: logs of its corruptions number the
+// severities through.
 const period = 10_000
 
 func (c *certificates) load() (models []certified.Model, o certified.Options, err error) {

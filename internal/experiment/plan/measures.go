@@ -202,7 +202,7 @@ func (r recordJobs) done(p *store.Place, j Job) (bool, error) {
 	return err == nil, err
 }
 
-// Cost counts images through the network, and those of gradients as images through training.
+// cost counts images through the network, and those of gradients as images through training.
 func (r recordJobs) cost(c *Costs, j Job) error {
 	cells, err := r.Cells(c.Manifest.Tier)
 	if err != nil {
@@ -230,7 +230,8 @@ func (r recordJobs) cost(c *Costs, j Job) error {
 	return c.Training(j.Model, 2*jacobian*classes)
 }
 
-// jobs are one for each foreign set of a model with a network of its own; nothing for other kinds of data.
+// foreignJobs are one for each foreign set of a model with a network of its own; nothing for other
+// kinds of data.
 func foreignJobs(d recipe.ForeignData, kind string, m *recipe.Model) (all []Job) {
 	if m.Adapt != nil {
 		return nil

@@ -213,7 +213,7 @@ func take(m *store.Manifest, s *recipe.Setup, table recipe.Table, wanted []strin
 	return lines, nil
 }
 
-// add adds a model with what it begins with.
+// addModel adds a model with what it begins with.
 func addModel(m *store.Manifest, s *recipe.Setup, model recipe.Model) error {
 	if there := m.Model(model.Name); there != nil {
 		if store.CompactJSON(*there) != store.CompactJSON(model) {
@@ -239,8 +239,8 @@ func addModel(m *store.Manifest, s *recipe.Setup, model recipe.Model) error {
 	return nil
 }
 
-// lines makes the lines of a row with their models. A finished model has the data and the noise of
-// the first recipe's, unless it says others.
+// linesOf makes the lines of a row with their models. A finished model has the data and the noise
+// of the first recipe's, unless it says others.
 func linesOf(s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recipe.Line,
 	models []recipe.Model, err error) {
 	if row.Recipe == "" {
@@ -286,7 +286,7 @@ func (o Options) KindOf(recipe string) (string, error) {
 	return models[0].Data, nil
 }
 
-// needed reports models of a tier that begin with finished weights, where none were given.
+// checkStarts refuses models of a tier that begin with finished weights, where none were given.
 func checkStarts(m *store.Manifest) error {
 	for _, model := range m.Models {
 		if m.Tier.Data[model.Data].Given && model.Begin == nil && model.Start == "" && model.File == "" &&
@@ -306,8 +306,8 @@ func (e *StartError) Error() string {
 		e.Tier, e.Model, e.Data, recipe.StartSuffix)
 }
 
-// published reports a table of corrupted pictures of ImageNet whose place was not given. A tier
-// that puts other images in the place of ImageNet's makes what it can of them.
+// checkPublishedImages refuses a table of corrupted pictures of ImageNet whose place was not given.
+// A tier that puts other images in the place of ImageNet's makes what it can of them.
 func checkPublishedImages(m *store.Manifest, t recipe.Table) error {
 	if m.Places[recipe.ImageNet+recipe.OfficialSuffix] != "" || !slices.ContainsFunc(m.Models,
 		func(o recipe.Model) bool { return o.Data == recipe.ImageNet }) {

@@ -225,8 +225,7 @@ func find[T any](l *Library, kind string, in map[string]T, name string) (T, erro
 // Names lists what there is of a kind, in the order of the files; abstract recipes are left out.
 func (l *Library) Names(kind string) []string {
 	return slices.DeleteFunc(slices.Clone(l.order[kind]), func(name string) bool {
-		return kind == Recipes &&
-			l.recipes[name].Abstract
+		return kind == Recipes && l.recipes[name].Abstract
 	})
 }
 
@@ -337,7 +336,8 @@ func Papers() []Paper {
 	}
 }
 
-// Files have short names: those that were committed keep their bytes, and the names are part of what tells runs apart.
+// letters make the short names of files: those that were committed keep their bytes, and the names
+// are part of what tells runs apart.
 const letters = "ABCD"
 
 // tierNames are the tiers of notebooks and their neighbours.

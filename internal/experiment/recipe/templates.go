@@ -55,8 +55,7 @@ func (r yamlFile) expand(name, body *yaml.Node, add func(name, body *yaml.Node) 
 				case yaml.ScalarNode:
 					now[word.Value] = item.Value
 				case yaml.MappingNode:
-					if err := r.pairs(item, func(k,
-						v *yaml.Node) error {
+					if err := r.pairs(item, func(k, v *yaml.Node) error {
 						now[k.Value] = v.Value
 						return nil
 					}); err != nil {

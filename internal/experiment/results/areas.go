@@ -108,7 +108,7 @@ func keepSet(m *store.Manifest, folder, path, data, part string, s recipe.Foreig
 	return store.KeepJSON(path, found)
 }
 
-// fresh reports whether a network has files of a set that results do not have.
+// hasNewScores reports whether a network has files of a set that results do not have.
 func hasNewScores(s recipe.ForeignSets, folder string, m *recipe.Model, part string, kept *store.NetworkAreas) bool {
 	there := func(ending string) bool {
 		_, err := os.Stat(store.ScoresPath(s, folder, m, part, ending))
@@ -118,8 +118,7 @@ func hasNewScores(s recipe.ForeignSets, folder string, m *recipe.Model, part str
 		return true
 	}
 	return s.Bounds() == "" && (there(recipe.AttackEnds) && (kept == nil || kept.Attack == nil) ||
-		there(s.TransferEnding()) &&
-			(kept == nil || !kept.Transfer))
+		there(s.TransferEnding()) && (kept == nil || !kept.Transfer))
 }
 
 // comparison collects scores whose areas are compared.
@@ -234,7 +233,7 @@ func separate(own, foreign, worst []float64) (*store.Separation, error) {
 	return a, errors.Join(err1, err2)
 }
 
-// beside compares other bounds with those by rigorous intervals on the same images.
+// besideIntervals compares other bounds with those by rigorous intervals on the same images.
 func besideIntervals(a *store.Separation, own, other, intervals []float64) error {
 	v, err := areaOf(own, intervals)
 	a.BoundAUC, a.Intervals = &v, meanExp(intervals)
@@ -244,7 +243,8 @@ func besideIntervals(a *store.Separation, own, other, intervals []float64) error
 	return err
 }
 
-// attacks are what attacks found of a model, the transferred ones included; nothing beside other bounds.
+// attacksOf are what attacks found of a model, the transferred ones included; nothing beside other
+// bounds.
 func attacksOf(s recipe.ForeignSets, folder string, m *recipe.Model,
 	part string) (attacked *record.File, transfer bool, err error) {
 	if s.Bounds() != "" {

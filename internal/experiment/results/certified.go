@@ -60,7 +60,7 @@ func Certified(folder string) ([]certified.Model, error) {
 	return models, nil
 }
 
-// rows are outcomes as certificates; a wrong class is none that there is.
+// certificates are outcomes as certificates; a wrong class is none that there is.
 func certificates(o store.Outcomes) rs.Rows {
 	rows := make(rs.Rows, len(o))
 	for i, one := range o {

@@ -36,8 +36,7 @@ func (f *Filled) Changes() (all []Change) {
 	var starts []int
 	for i, l := range f.Lines {
 		began[i] = slices.IndexFunc(f.Lines, func(o FilledLine) bool {
-			return l.start != "" && slices.Contains(o.Models,
-				l.start)
+			return l.start != "" && slices.Contains(o.Models, l.start)
 		})
 		if began[i] >= 0 {
 			starts = append(starts, began[i])

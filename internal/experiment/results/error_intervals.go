@@ -186,7 +186,7 @@ func enough(of []*store.PerImage, radius float64) bool {
 	return len(of) > 0
 }
 
-// meanOf is the mean over the seeds of an error of the drawn images that are certified.
+// errorOver is the mean over the seeds of an error of the drawn images that are certified.
 func errorOver(of []*store.PerImage, radius float64, drawn []int, find func(correct []bool, lower,
 	upper []float64) (float64, error)) (float64, error) {
 	mean := 0.0

@@ -207,7 +207,8 @@ func mergeFile(m *store.Manifest, part, to, from string) (added int, err error) 
 	return 0, fmt.Errorf("%s and %s differ: the networks or the engines of the shards are not the same", to, from)
 }
 
-// names reports whether a file is a model's own, and not that of a measure: results/MODEL.csv or .json.
+// isOfModel reports whether a file is a model's own, and not that of a measure: results/MODEL.csv
+// or .json.
 func isOfModel(m *store.Manifest, file string) bool {
 	base := filepath.Base(file)
 	base = strings.TrimSuffix(base, filepath.Ext(base))

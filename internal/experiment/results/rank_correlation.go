@@ -169,8 +169,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 	}
 	for k, pair := range drawn {
 		i := slices.IndexFunc(all, func(r RankCorrelation) bool {
-			return r.A == ranked[pair[0]] &&
-				r.B == ranked[pair[1]]
+			return r.A == ranked[pair[0]] && r.B == ranked[pair[1]]
 		})
 		all[i].Interval = &found[k].Interval
 	}

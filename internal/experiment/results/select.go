@@ -13,7 +13,7 @@ type candidate struct {
 	CCE, CBS float64
 }
 
-// selected is what a method reaches among models of comparable accuracy.
+// selection is what a method reaches among models of comparable accuracy.
 type selection struct {
 	Method string
 	Models int // of comparable accuracy

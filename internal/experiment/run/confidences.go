@@ -137,7 +137,7 @@ func certifiedImages(path string) (*store.PerImage, error) {
 	return each, nil
 }
 
-// certify adds the bounds that hold within a radius, rounded outwards.
+// addBounds adds the bounds that hold within a radius, rounded outwards.
 func addBounds(p *store.PerImage, c confidences.Certified) {
 	below, above := store.BoundColumns(c.Radius)
 	lower, upper := p.AddColumn(below), p.AddColumn(above)

@@ -129,7 +129,7 @@ func isResult(name string) bool {
 		!strings.HasSuffix(name, ".parts") && !strings.HasSuffix(name, lockFile)
 }
 
-// results are the texts in the folder of results, by the names of their files.
+// resultTexts are the texts in the folder of results, by the names of their files.
 func resultTexts(results string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(results)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -52,8 +52,7 @@ func (g *graph) index() {
 	}
 	if g.prefix == "" { // the first time
 		for g.prefix = "int8/"; slices.ContainsFunc(names, func(name string) bool {
-			return strings.HasPrefix(name,
-				g.prefix)
+			return strings.HasPrefix(name, g.prefix)
 		}); {
 			g.prefix += "/"
 		}
@@ -86,8 +85,7 @@ func (g *graph) only(result, op string) int {
 		return -1
 	}
 	return slices.IndexFunc(g.Nodes, func(n onnxfile.Node) bool {
-		return n.Op == op && len(n.Inputs) > 0 &&
-			n.Inputs[0] == result
+		return n.Op == op && len(n.Inputs) > 0 && n.Inputs[0] == result
 	})
 }
 

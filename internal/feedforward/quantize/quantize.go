@@ -157,8 +157,7 @@ func (r *Record) Write(m *onnxfile.Model, stale ...string) error {
 		return err
 	}
 	m.Metadata = slices.DeleteFunc(m.Metadata, func(p onnxfile.Property) bool {
-		return p.Key == Key ||
-			slices.Contains(stale, p.Key)
+		return p.Key == Key || slices.Contains(stale, p.Key)
 	})
 	m.Metadata = append(m.Metadata, onnxfile.Property{Key: Key, Value: string(text)})
 	return nil

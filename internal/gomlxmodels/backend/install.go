@@ -40,12 +40,10 @@ func Install(ctx context.Context, show progress.Reporter) (string, error) {
 		install func(folder string) error
 	}{
 		{"xla-cpu-gomlx-" + gomlxPlugin, func(folder string) error {
-			return installGoMLX(ctx, platform, folder,
-				show)
+			return installGoMLX(ctx, platform, folder, show)
 		}},
 		{"xla-cpu-pjrt-" + wheels[platform].Version, func(folder string) error {
-			return installWheel(ctx, platform,
-				folder, show)
+			return installWheel(ctx, platform, folder, show)
 		}},
 	} {
 		plugin, err := ensure(filepath.Join(dir, source.folder), source.install)

@@ -8,26 +8,27 @@ type Kind string
 // The kinds.
 const (
 	Images Kind = "images" // what goes in; the first layer, and no other
-	// convolution with zero padding of (Size−1)/2; tensors kernel [Size, Size, in, out] and, with
-	// Bias, bias [out]
+	// Conv is convolution with zero padding of (Size−1)/2; tensors kernel [Size, Size, in, out]
+	// and, with Bias, bias [out]
 	Conv Kind = "conv"
-	// batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
+	// Norm is batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
 	Norm Kind = "norm"
 	ReLU Kind = "relu" // max(x, 0)
 	Add  Kind = "add"  // sum of two
-	// maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel, over 2×2
-	// without; its input must not be negative
+	// MaxPool is the maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel,
+	// over 2×2 without; its input must not be negative
 	MaxPool  Kind = "max-pool"
 	MeanPool Kind = "mean-pool" // mean over all pixels
-	// x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs
-	// pixel by pixel
+	// Dense is x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs];
+	// inputs pixel by pixel
 	Dense   Kind = "dense"
 	Halve   Kind = "halve"   // mean over 2×2 pixels, stride 2; an odd last row or column is left out
 	Mixture Kind = "mixture" // of images, ln p(x|in) and ln p(x|out); see mixture.go of nets
-	// of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100)); see
-	// posterior.go of nets
+	// Join is, of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100));
+	// see posterior.go of nets
 	Join Kind = "join"
-	// 2×2 pixels of each, a quarter of the channels: channel (2i + j)·C + c goes to row i, column j
+	// Unfold makes 2×2 pixels of each, a quarter of the channels: channel (2i + j)·C + c goes to
+	// row i, column j
 	Unfold    Kind = "unfold"
 	Normalize Kind = "normalize" // the input layer of a network with a denoiser, which stands before it
 )

@@ -259,8 +259,7 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 		for _, wrapper := range []string{"1.", "model."} {
 			longer := strip + wrapper
 			if !slices.ContainsFunc(kept, func(t modelfile.Tensor) bool {
-				return !strings.HasPrefix(unwrapped(t.Name),
-					longer)
+				return !strings.HasPrefix(unwrapped(t.Name), longer)
 			}) {
 				strip, again = longer, true
 			}
@@ -283,8 +282,7 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 func unwrapped(name string) string {
 	parts := strings.Split(name, ".")
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
-		return part == "module" ||
-			part == "_orig_mod"
+		return part == "module" || part == "_orig_mod"
 	}), ".")
 }
 

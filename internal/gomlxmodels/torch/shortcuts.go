@@ -15,7 +15,8 @@ type Shortcuts string
 
 const (
 	ConvolvedShortcuts Shortcuts = "convolved" // option B, also "": a 1×1 convolution and a normalisation, with weights
-	// option A: every second pixel, in the middle of the new channels, between zeros; no weights
+	// PaddedShortcuts are option A: every second pixel, in the middle of the new channels, between
+	// zeros; no weights
 	PaddedShortcuts Shortcuts = "padded"
 )
 

@@ -17,7 +17,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	// proven: no input of any box meets its conditions, in exact arithmetic and in float32
+	// Holds: proven, no input of any box meets its conditions, in exact arithmetic and in float32
 	Holds    Verdict = "holds"
 	Violated Verdict = "violated" // the witness meets them
 	Unknown  Verdict = "unknown"

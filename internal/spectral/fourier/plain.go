@@ -30,7 +30,7 @@ func plainKernels[T Float]() kernels[T] {
 		amplitude[T], nil, nil}
 }
 
-// run is the i-th run of n values.
+// runOf is the i-th run of n values.
 func runOf[T Float](s []T, i, n int) []T { return s[i*n:][:n:n] }
 
 func radix2[T Float](p *pass[T], yr, yi, xr, xi []T, n int) {

@@ -31,7 +31,8 @@ func readShard(text string, env func(string) (string, bool)) (rs.Shard, error) {
 	return rs.Shard{Index: index, Count: count}, nil
 }
 
-// A scheduler tells each member of an array job its number and, mostly, where the numbers begin, end and step.
+// schedulers tell each member of an array job its number and, mostly, where the numbers begin, end
+// and step.
 var schedulers = []struct{ name, id, first, last, step, count string }{
 	{"Slurm", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
 		"SLURM_ARRAY_TASK_COUNT"},

@@ -15,7 +15,7 @@ import (
 // headerBegin stands at the beginning of every ledger.
 const headerBegin = `{"format":"` + ledger.Format + `","version":`
 
-// encode is the header as its line, the newline included.
+// encodeHeader is the header as its line, the newline included.
 func encodeHeader(h ledger.Header) ([]byte, error) {
 	if err := checkHeader(h); err != nil {
 		return nil, fmt.Errorf("ledger: header: %w", err)
@@ -74,7 +74,7 @@ const (
 // MaxClasses is the largest number of classes of a model that a ledger is of: a line may count each of them.
 const MaxClasses = 1_000_000
 
-// check refuses what the rest of the file cannot be read with.
+// checkHeader refuses what the rest of the file cannot be read with.
 func checkHeader(h ledger.Header) error {
 	switch {
 	case h.Model.Classes < 1 || h.Model.Classes > MaxClasses:

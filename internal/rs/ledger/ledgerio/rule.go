@@ -21,7 +21,7 @@ func checkShard(s *ledger.Shard) error {
 	return nil
 }
 
-// check refuses what has no meaning under any rule.
+// checkRule refuses what has no meaning under any rule.
 func checkRule(r ledger.Rule) error {
 	last := 0
 	for _, l := range r.Looks {
