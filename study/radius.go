@@ -1,6 +1,6 @@
 package study
 
-// The quantities of certified radii and of the shares of noise samples behind them.
+// init registers the quantities of certified radii and of the shares of noise samples behind them.
 func init() {
 	RegisterMean("acr", Radius, "radius", func(_, radius float64) float64 { return radius })
 	RegisterMean("ca", Share, "radius", func(at, radius float64) float64 { return oneIf(radius >= at) })
