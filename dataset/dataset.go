@@ -6,6 +6,7 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // Images is a loaded data set; package imageset has the type alone, for who needs no reader.
@@ -22,6 +24,7 @@ type Images = imageset.Images
 // Dataset is a lazy handle on a named set and a subset of it. It is immutable and safe for concurrent use.
 type Dataset struct {
 	base       *base
+	called     string // in the place of the base's name, where it is set
 	selections []Selection
 	changes    []Change
 	listed     *lazy[Images]
@@ -99,10 +102,31 @@ func (d *Dataset) name(jpegs bool) string {
 	for _, c := range d.changes {
 		parts = append(parts, c.Name)
 	}
+	name := cmp.Or(d.called, d.base.name)
 	if len(parts) == 0 {
-		return d.base.name
+		return name
 	}
-	return d.base.name + "[" + strings.Join(parts, ",") + "]"
+	return name + "[" + strings.Join(parts, ",") + "]"
+}
+
+// Named is the same images under another name than that of their files, as tables and figures for
+// others want it. What prepares and selects the images stays in brackets behind it.
+//
+// Errors: a name that is empty or holds a bracket or a control character.
+func (d *Dataset) Named(name string) (*Dataset, error) {
+	if name == "" || strings.ContainsAny(name, "[]") || name != printable.Line(name) {
+		return nil, fmt.Errorf("dataset: the name %q; expected some letters, without brackets", name)
+	}
+	named := d.derive(d.base, d.selections, d.changes)
+	named.called = name
+	return named, nil
+}
+
+// derive is a handle like this one on other images.
+func (d *Dataset) derive(b *base, selections []Selection, changes []Change) *Dataset {
+	of := newDataset(b, selections, changes)
+	of.called = d.called
+	return of
 }
 
 // Origin says in a sentence where the images come from: licence or source, and the files
@@ -112,7 +136,7 @@ func (d *Dataset) Origin() (string, error) { return d.base.origin() }
 // Subset is the handle on the images that all selections keep, applied from left to right.
 // A selection that cannot be met is an error of Load.
 func (d *Dataset) Subset(selections ...Selection) *Dataset {
-	return newDataset(d.base, slices.Concat(d.selections, selections), d.changes)
+	return d.derive(d.base, slices.Concat(d.selections, selections), d.changes)
 }
 
 // Load reads the images, and decodes those of the subset; the result is cached and shared, so treat it as read-only.

@@ -91,23 +91,6 @@ func TestFolderLabels(t *testing.T) {
 	}
 }
 
-// A path without the word before it is answered with it.
-func TestPathAsName(t *testing.T) {
-	t.Chdir(t.TempDir())
-	writeFile(t, pngBytes(t, patternImage(1, 4, 4)), "pics", "a", "1.png")
-	for _, name := range []string{"./pics", "pics", "../elsewhere", "/data/pics", "~/pics", "./a.tar"} {
-		if _, err := Open(name); err == nil || !strings.HasSuffix(err.Error(), "expected folder:"+name) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := Open("./pics[skip=2]"); err == nil || !strings.HasSuffix(err.Error(), "expected folder:./pics") {
-		t.Errorf("%v", err)
-	}
-	if _, err := Open("./x.npy"); err == nil || !strings.HasSuffix(err.Error(), "expected npy:./x.npy") {
-		t.Errorf("%v", err)
-	}
-}
-
 // Two pixels off each side of a picture with a red border, as ObjectNet has, before it is resized.
 func TestBorder(t *testing.T) {
 	dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +25,10 @@ const severities = 5
 
 // array is a set of images in NumPy files: uint8 images, N×H×W×C or N×H×W, and
 // N integer labels, all -1 without a file of these. With a severity, the images are five equal blocks, of which only
-// one is read; the labels are then those of one block, or repeat for each.
+// one is read; the labels are then those of one block, or repeat for each. Of an archive, images and
+// labels are the names of its arrays; usual names are taken for those that are not said.
 type array struct {
+	archive  string // an .npz file; "" for .npy files
 	images   string
 	labels   string // "" for none
 	severity int    // 1 to 5; 0 for all images
@@ -34,7 +37,7 @@ type array struct {
 
 // parseArray reads the part of a name after "npy:".
 func parseArray(text string) (*array, error) {
-	parts := strings.Split(text, ",")
+	parts := filesOf(strings.Split(text, ","))
 	a, options := &array{images: parts[0]}, parts[1:]
 	if len(options) > 0 && !strings.HasPrefix(options[0], "severity=") && !strings.HasPrefix(options[0], "classes=") {
 		a.labels, options = options[0], options[1:]
@@ -65,7 +68,27 @@ func parseArray(text string) (*array, error) {
 	return a, nil
 }
 
+// filesOf joins parts that commas in paths have separated: up to one that ends in .npy, where there
+// is no file of the first part's name.
+func filesOf(parts []string) []string {
+	npyName := func(path string) bool { return strings.EqualFold(filepath.Ext(path), ".npy") }
+	for place := 0; place < min(2, len(parts)); place++ {
+		end := slices.IndexFunc(parts[place:], npyName) + place
+		if end <= place || strings.HasPrefix(parts[place], "severity=") || strings.HasPrefix(parts[place], "classes=") {
+			continue
+		}
+		if _, err := os.Stat(parts[place]); err == nil {
+			continue
+		}
+		parts = slices.Concat(parts[:place], []string{strings.Join(parts[place:end+1], ",")}, parts[end+1:])
+	}
+	return parts
+}
+
 func (a *array) read(ctx context.Context) (*records, error) {
+	if a.archive != "" {
+		return a.readArchive(ctx)
+	}
 	var labels []int
 	if a.labels != "" {
 		var err error
@@ -82,6 +105,11 @@ func (a *array) read(ctx context.Context) (*records, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", a.images, err)
 	}
+	return a.complete(r)
+}
+
+// complete names the classes, and checks the labels.
+func (a *array) complete(r *records) (*records, error) {
 	r.classes = a.classes
 	if r.classes == nil {
 		for class := range slices.Max(r.labels) + 1 {
@@ -96,7 +124,10 @@ func (a *array) read(ctx context.Context) (*records, error) {
 
 // files names them.
 func (a *array) files() string {
-	if a.labels == "" {
+	switch {
+	case a.archive != "":
+		return a.archive
+	case a.labels == "":
 		return a.images
 	}
 	return a.images + " and " + a.labels
@@ -139,7 +170,7 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 	}
 	r.labels = labels
 	size := int64(r.shape.Len())
-	if int64(count)*size > int64(small) {
+	if a.archive == "" && int64(count)*size > int64(small) {
 		a.byRange(r, file.offset+int64(first)*size)
 		return r, nil
 	}
@@ -210,7 +241,11 @@ func decodeLabels(ctx context.Context, file *npyFile) ([]int, error) {
 	if strings.HasPrefix(file.dtype, "<f") {
 		return nil, fmt.Errorf("values of type %q; expected \"|u1\", \"<i4\" or \"<i8\"", file.dtype)
 	}
-	if len(file.dims) != 1 {
+	switch {
+	case len(file.dims) == 2 && file.dims[1] > 1:
+		return nil, fmt.Errorf("array of shape %v, %d labels an image; expected one label an image", file.dims,
+			file.dims[1])
+	case len(file.dims) != 1 && len(file.dims) != 2:
 		return nil, fmt.Errorf("array of shape %v; expected one dimension of labels", file.dims)
 	}
 	if err := host.Room(8 * int64(file.dims[0])); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/picture"
 )
 
-// Open finds a data set by name. It reads no pixels and does not touch the disk.
+// Open finds a data set by name. It reads no pixels, and looks at the disk only where a name may be a path.
 //
 //	fashionmnist/test                a known set and its split, train or test:
 //	                                 mnist, fashionmnist, cifar10, cifar100, cifar10-jpeg, emnist, svhn,
@@ -23,6 +23,9 @@ import (
 //	npy:IMAGES.npy,LABELS.npy        NumPy files of uint8 images (N×H×W×C) and N labels, which may be
 //	                                 left out; a further ",severity=3" reads one of five blocks, as in CIFAR-C,
 //	                                 ",classes=cifar10" takes the class names of a known set
+//	npz:FILE.npz                     arrays of an .npz file: its test images, by the names of MedMNIST or Keras, or
+//	                                 npz:FILE.npz[images=train_images,labels=train_labels]
+//	PATH                             a folder, archive, .npy or .npz file that is there
 //
 //	noise:uniform,28x28x1            images of noise of any shape, or noise:smooth, 10,000 of them, without labels; a
 //	                                 further ",n=30000" or ",seed=1" says otherwise
@@ -101,6 +104,15 @@ func openBase(name, jpeg string) (*base, error) {
 		b.origin = func() (string, error) { return "Arrays in " + a.files() + ".", nil }
 		return b, nil
 	}
+	if text, ok := strings.CutPrefix(name, npzPrefix); ok {
+		a, err := parseNPZ(text)
+		if err != nil {
+			return nil, err
+		}
+		b.read = a.read
+		b.origin = func() (string, error) { return "Arrays in " + a.files() + ".", nil }
+		return b, nil
+	}
 	if text, ok := strings.CutPrefix(name, "noise:"); ok {
 		n, err := parseNoise(text)
 		if err != nil {
@@ -118,11 +130,15 @@ func openBase(name, jpeg string) (*base, error) {
 	setName, partName, _ := strings.Cut(name, "/")
 	s := findSet(setName)
 	if prefixed := asPath(name); s == nil && prefixed != "" {
-		return nil, fmt.Errorf("a path; expected %s", prefixed)
+		return openBase(prefixed, jpeg)
+	}
+	if s == nil && looksLikePath(name) {
+		return nil, fmt.Errorf("no such file or folder; expected the path of a folder of pictures, of an archive, or "+
+			"of an .npy or .npz file, or a known set: %s", strings.Join(names(), ", "))
 	}
 	if s == nil {
 		return nil, fmt.Errorf("unknown data set; did you mean %s/test? Known are %s, folder:PATH, "+
-			"npy:IMAGES[,LABELS], noise:uniform,HxWxC and noise:smooth,HxWxC",
+			"npy:IMAGES[,LABELS], npz:FILE, noise:uniform,HxWxC and noise:smooth,HxWxC",
 			nearest(setName), strings.Join(names(), ", "))
 	}
 	p, ok := s.part(partName)
@@ -152,17 +168,23 @@ func openBase(name, jpeg string) (*base, error) {
 	return b, nil
 }
 
-// asPath is the name by which the files at a path open; empty: it looks like no path.
+// asPath is the name by which the file or folder at a path opens; empty: there is none.
 func asPath(name string) string {
-	_, err := os.Stat(name)
-	switch {
-	case name == "" || err != nil && !filepath.IsAbs(name) && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name,
-		"~"):
+	if _, err := os.Stat(name); name == "" || err != nil {
 		return ""
-	case strings.EqualFold(filepath.Ext(name), ".npy"):
+	}
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".npy":
 		return "npy:" + name
+	case ".npz":
+		return npzPrefix + name
 	}
 	return folderPrefix + name
+}
+
+// looksLikePath reports whether a name can be nothing but a path.
+func looksLikePath(name string) bool {
+	return filepath.IsAbs(name) || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~")
 }
 
 // nearest is the known name with the fewest edits to the given one.
@@ -183,8 +205,16 @@ func parseName(name string) (base string, p Preparation, selections []Selection,
 	if !closed || !found {
 		return name, p, nil, nil
 	}
+	if bracketFolder(base, name) {
+		return name + "/", p, nil, nil
+	}
 	seen := map[string]bool{}
+	var arrays []string
 	for _, text := range strings.Split(list, ",") {
+		if ofArchive(base, text) {
+			arrays = append(arrays, text)
+			continue
+		}
 		known, err := p.set(text)
 		if key, _, _ := strings.Cut(text, "="); known && seen[key] {
 			err = errors.New("it stands there twice")
@@ -200,7 +230,23 @@ func parseName(name string) (base string, p Preparation, selections []Selection,
 			return "", p, nil, fmt.Errorf("%q: %w", text, err)
 		}
 	}
+	if arrays != nil {
+		base += "[" + strings.Join(arrays, ",") + "]"
+	}
 	return base, p, selections, nil
+}
+
+// bracketFolder reports whether a name means a folder whose own name ends in brackets, as run[1]: it
+// is there, and none is without them. A slash behind such a name says so, too.
+func bracketFolder(base, name string) bool {
+	for _, prefix := range []string{folderPrefix, ""} {
+		whole, ok := strings.CutPrefix(name, prefix)
+		if info, err := os.Stat(whole); ok && err == nil && info.IsDir() {
+			_, err := os.Stat(strings.TrimPrefix(base, prefix))
+			return err != nil
+		}
+	}
+	return false
 }
 
 func cutLast(s, separator string) (before, after string, found bool) {

@@ -92,7 +92,7 @@ func (d *Dataset) Prepare(p Preparation) (*Dataset, error) {
 		return nil, fmt.Errorf("dataset: %s: %w", whole.name, err)
 	}
 	if p == whole.preparation {
-		return newDataset(whole, d.selections, d.changes), nil
+		return d.derive(whole, d.selections, d.changes), nil
 	}
 	if p.Resize != (Size{}) && p.Filter == "" {
 		p.Filter = "bilinear"
@@ -113,7 +113,7 @@ func (d *Dataset) Prepare(p Preparation) (*Dataset, error) {
 			return r, nil
 		}
 	}
-	return newDataset(&prepared, d.selections, d.changes), nil
+	return d.derive(&prepared, d.selections, d.changes), nil
 }
 
 // Preparation is how the images are prepared, with the filter that a resize has.

@@ -127,7 +127,7 @@ func TestNPYErrors(t *testing.T) {
 		"damaged header":    {npyBytes("|u1", "Maybe", "(10, 2, 2, 3)", values), labels, "", []string{"damaged .npy header"}},
 		"no newline":        {append([]byte("\x93NUMPY\x01\x00\x04\x00"), "abcd"...), labels, "", []string{"damaged .npy header"}},
 		"fewer labels":      {images, npyBytes("|u1", "False", "(9,)", make([]byte, 9)), "", []string{"10 images", "9 labels"}},
-		"table of labels":   {images, npyBytes("|u1", "False", "(10, 1)", make([]byte, 10)), "", []string{"labels.npy", "one dimension"}},
+		"table of labels":   {images, npyBytes("|u1", "False", "(5, 2)", make([]byte, 10)), "", []string{"labels.npy", "one label an image"}},
 		"negative label":    {images, negative, "", []string{"labels.npy", "label 0 is -1"}},
 		"enormous label":    {images, far, "", []string{"labels.npy", "label 0 is 4294967296"}},
 		"label over":        {images, npyBytes("|u1", "False", "(10,)", bytes.Repeat([]byte{10}, 10)), ",classes=cifar10", []string{"label 10", "0 to 9"}},

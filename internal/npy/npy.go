@@ -32,6 +32,10 @@ func Read(r io.Reader) (h Header, n int64, err error) {
 	if _, err := io.ReadFull(r, start[:10]); err != nil {
 		return h, 0, fmt.Errorf("no .npy header: %w", err)
 	}
+	if string(start[:4]) == "PK\x03\x04" {
+		return h, 0, errors.New("the file is an .npz archive of several arrays; expected one array, or the name " +
+			"npz:FILE.npz")
+	}
 	if string(start[:6]) != magic {
 		return h, 0, fmt.Errorf("the file begins with %q; expected the .npy magic %q", start[:6], magic)
 	}
