@@ -1,6 +1,7 @@
 package calib
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -21,14 +22,15 @@ type Table struct {
 }
 
 // ReadCSV reads samples from a CSV file with a header. Its columns, in any order, are correct (1 or 0, true or false),
-// and confidence, or lower and upper, or all three. Other columns are ignored. A byte order mark, quotes and the line
-// ends of any system are understood. A file with a header and no rows gives an empty table.
+// or label and prediction, which are equal or not; and confidence, or lower and upper, or all three. Usual other words
+// for them are understood, as accuracy's hit, target, pred or max_prob; other columns are ignored. Columns are parted
+// by commas, semicolons (numbers may then have a decimal comma) or tabs. A byte order mark, quotes and the line ends of
+// any system are understood. A file with a header and no rows gives an empty table.
 //
 // Errors name the file as name, with line and column: columns that are missing or given twice, rows of another
 // length, values that are not numbers in [0, 1], and intervals that are reversed.
 func ReadCSV(name string, r io.Reader) (*Table, error) {
-	file := &csvFile{name: name, csv: csv.NewReader(textfile.NewReader(r))}
-	file.csv.ReuseRecord = true
+	file := newCSVFile(name, r)
 	t := &Table{}
 	columns, err := file.header(t)
 	if err != nil {
@@ -44,14 +46,14 @@ func ReadCSV(name string, r io.Reader) (*Table, error) {
 		}
 		for k, c := range columns {
 			if c.values == nil {
-				correct, err := parseCorrect(record[c.index])
+				correct, err := file.correct(record, c)
 				if err != nil {
 					return nil, file.at(c.index, err)
 				}
 				t.Correct = append(t.Correct, correct)
 				continue
 			}
-			v, err := parseUnit(c.name, record[c.index])
+			v, err := file.unit(c.name, record[c.index])
 			if err != nil {
 				return nil, file.at(c.index, err)
 			}
@@ -72,11 +74,67 @@ type csvFile struct {
 	csv  *csv.Reader
 }
 
-// column is one that is read: into values, or as correct where that is nil.
+// newCSVFile finds out what parts the columns: the first line decides.
+func newCSVFile(name string, r io.Reader) *csvFile {
+	in := textfile.NewReader(r)
+	f := &csvFile{name: name, csv: csv.NewReader(in)}
+	f.csv.ReuseRecord = true
+	begin, _ := in.Peek(1 << 12) // an error comes again with the first record
+	header, _, _ := bytes.Cut(begin, []byte("\n"))
+	for _, comma := range []rune{';', '\t'} {
+		if !bytes.ContainsRune(header, ',') && bytes.ContainsRune(header, comma) {
+			f.csv.Comma = comma
+		}
+	}
+	return f
+}
+
+// column is one that is read: into values, or as correct where that is nil, against another one or by itself.
 type column struct {
-	name   string
-	index  int
-	values *[]float64
+	name    string
+	index   int
+	values  *[]float64
+	against int // column of the predictions, where that of the name has labels; −1: none
+}
+
+// usual are other words for the columns, in small letters.
+var usual = map[string][]string{
+	"correct":    {"is_correct", "hit", "right"},
+	"confidence": {"conf", "max_prob", "max_probability", "msp"},
+	"lower":      {"lower_bound", "low"},
+	"upper":      {"upper_bound", "high"},
+	"label":      {"labels", "target", "targets", "y_true", "true_label", "true", "y"},
+	"prediction": {"predictions", "predict", "predicted", "predicted_label", "pred", "preds", "y_pred"},
+}
+
+// find is the place of the column that has the name, or a usual word for it; −1: none.
+func find(header []string, name string) int {
+	for _, word := range append([]string{name}, usual[name]...) {
+		if i := slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(h, word) }); i >= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// correct reads whether a sample is right.
+func (f *csvFile) correct(record []string, c column) (bool, error) {
+	if c.against < 0 {
+		return parseCorrect(record[c.index])
+	}
+	label, prediction := strings.TrimSpace(record[c.index]), strings.TrimSpace(record[c.against])
+	if label == "" || prediction == "" {
+		return false, errors.New("label or prediction is empty, expected a class in both")
+	}
+	return label == prediction, nil
+}
+
+// unit reads a number in [0, 1].
+func (f *csvFile) unit(name, text string) (float64, error) {
+	if f.csv.Comma == ';' {
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	return parseUnit(name, text)
 }
 
 // header reads the first line and returns the columns to read, lower before upper.
@@ -94,12 +152,17 @@ func (f *csvFile) header(t *Table) ([]column, error) {
 		names[i] = strings.TrimSpace(h)
 	}
 	var columns []column
-	for _, c := range []column{{name: "correct"}, {"confidence", 0, &t.Confidence}, {"lower", 0, &t.Lower},
-		{"upper", 0, &t.Upper}} {
-		if c.index = slices.Index(names, c.name); c.index < 0 {
+	for _, c := range []column{{name: "correct"}, {name: "confidence", values: &t.Confidence},
+		{name: "lower", values: &t.Lower}, {name: "upper", values: &t.Upper}} {
+		c.index, c.against = find(names, c.name), -1
+		if label, prediction := find(names, "label"), find(names, "prediction"); c.values == nil && c.index < 0 &&
+			label >= 0 && prediction >= 0 {
+			c.index, c.against = label, prediction
+		}
+		if c.index < 0 {
 			continue
 		}
-		if again := slices.Index(names[c.index+1:], c.name); again >= 0 {
+		if again := slices.Index(names[c.index+1:], names[c.index]); again >= 0 {
 			return nil, f.at(c.index+1+again, fmt.Errorf("a second column %s", c.name))
 		}
 		if c.values != nil {
@@ -109,8 +172,8 @@ func (f *csvFile) header(t *Table) ([]column, error) {
 	}
 	missing := ""
 	switch {
-	case !slices.Contains(names, "correct"):
-		missing = "correct"
+	case !slices.ContainsFunc(columns, func(c column) bool { return c.values == nil }):
+		missing = "correct (or label and prediction)"
 	case t.Lower != nil && t.Upper == nil:
 		missing = "upper"
 	case t.Upper != nil && t.Lower == nil:
@@ -119,10 +182,14 @@ func (f *csvFile) header(t *Table) ([]column, error) {
 		missing = "confidence (or lower and upper)"
 	}
 	if missing != "" {
-		return nil, fmt.Errorf("%s:1: no column %s; the header has %.40q", f.name, missing, names[:min(len(names), 12)])
+		return nil, fmt.Errorf("%s:1: no column %s; the header has %.40q; expected columns %s", f.name, missing,
+			names[:min(len(names), 12)], csvColumns)
 	}
 	return columns, nil
 }
+
+// csvColumns says in words which columns ReadCSV reads.
+const csvColumns = "correct (1 or 0) or label and prediction; and confidence, or lower and upper"
 
 // at adds file, line and column of a field of the last record.
 func (f *csvFile) at(field int, err error) error {

@@ -19,6 +19,10 @@ func TestReadCSV(t *testing.T) {
 			Table{Correct: []bool{true, false}, Confidence: []float64{.5, .1}, Lower: []float64{.1, .1}, Upper: []float64{.9, .1}}},
 		"byte order mark, quotes, spaces, Windows": {"\ufeff\"correct\", confidence \r\n\"1\",\" 0.5 \"\r\n\r\n0.0,1.0\r\n", Table{Correct: []bool{true, false}, Confidence: []float64{.5, 1}}},
 		"no last line end":                         {"correct,confidence\n1,0.5", Table{Correct: []bool{true}, Confidence: []float64{.5}}},
+		"label and prediction":                     {"confidence,label,prediction\n0.9,3,3\n0.25,cat, dog\n", Table{Correct: []bool{true, false}, Confidence: []float64{.9, .25}}},
+		"other words":                              {"Target,Pred,Conf\n3,3,0.9\n1,2,0.25\n", Table{Correct: []bool{true, false}, Confidence: []float64{.9, .25}}},
+		"semicolons":                               {"correct;confidence\n1;0,9\n0;0.25\n", Table{Correct: []bool{true, false}, Confidence: []float64{.9, .25}}},
+		"tabs":                                     {"correct\tconfidence\n1\t0.9\n0\t0.25\n", Table{Correct: []bool{true, false}, Confidence: []float64{.9, .25}}},
 		"no rows":                                  {"correct,confidence\n", Table{Confidence: []float64{}}},
 	} {
 		got, err := ReadCSV("f.csv", strings.NewReader(c.text))
@@ -36,7 +40,10 @@ func TestReadCSVErrors(t *testing.T) {
 		"confidence\n1\n":                              "f.csv:1: no column correct",
 		"correct,lower\n1,0\n":                         "f.csv:1: no column upper",
 		"correct,upper\n1,0\n":                         "f.csv:1: no column lower",
-		"correct;confidence\n1;0\n":                    `f.csv:1: no column correct; the header has ["correct;confidence"]`,
+		"correct;confidence\n1;0;1\n":                  "f.csv:2:1: wrong number of fields",
+		"right or wrong,score\n1,0\n":                  `f.csv:1: no column correct (or label and prediction); the header has ["right or wrong" "score"]; expected columns correct`,
+		"label,prediction,confidence\n1,,0.5\n":        "f.csv:2:1: label or prediction is empty",
+		"label,confidence\n1,0.5\n":                    "f.csv:1: no column correct (or label and prediction)",
 		"correct,confidence,correct\n1,1,1\n":          "f.csv:1:20: a second column correct",
 		"correct,confidence\n1,nan\n":                  `f.csv:2:3: confidence is "nan", expected a number in [0, 1]`,
 		"correct,confidence\n1,0.5\n1,inf\n":           `f.csv:3:3: confidence is "inf"`,

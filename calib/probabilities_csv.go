@@ -1,15 +1,12 @@
 package calib
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/certspec/certspec/internal/textfile"
 )
 
 // ReadProbabilitiesCSV reads rows of probabilities from a CSV file with a header. Its columns, in any order, are label,
@@ -18,8 +15,7 @@ import (
 // Errors name the file as name, with line and column: columns that are missing or given twice, values that are not
 // numbers in [0, 1], labels that are no class; those of Check, with the file.
 func ReadProbabilitiesCSV(name string, r io.Reader) (Probabilities, error) {
-	file := &csvFile{name: name, csv: csv.NewReader(textfile.NewReader(r))}
-	file.csv.ReuseRecord = true
+	file := newCSVFile(name, r)
 	p := Probabilities{}
 	header, err := file.csv.Read()
 	if errors.Is(err, io.EOF) {
@@ -38,14 +34,15 @@ func ReadProbabilitiesCSV(name string, r io.Reader) (Probabilities, error) {
 		if k := len(columns); k > 0 {
 			want = fmt.Sprintf("p%d", k-1)
 		}
-		at := slices.Index(names, want)
+		at := find(names, want)
 		if at < 0 && len(columns) < 3 {
-			return p, fmt.Errorf("%s:1: no column %s; the header has %.40q", name, want, names[:min(len(names), 12)])
+			return p, fmt.Errorf("%s:1: no column %s; the header has %.40q; expected label, p0, p1, …", name, want,
+				names[:min(len(names), 12)])
 		}
 		if at < 0 {
 			break
 		}
-		if again := slices.Index(names[at+1:], want); again >= 0 {
+		if again := slices.Index(names[at+1:], names[at]); again >= 0 {
 			return p, file.at(at+1+again, fmt.Errorf("a second column %s", want))
 		}
 		columns = append(columns, at)
@@ -76,7 +73,7 @@ func ReadProbabilitiesCSV(name string, r io.Reader) (Probabilities, error) {
 		}
 		p.Labels = append(p.Labels, label)
 		for k, at := range columns[1:] {
-			v, err := parseUnit(fmt.Sprintf("p%d", k), record[at])
+			v, err := file.unit(fmt.Sprintf("p%d", k), record[at])
 			if err != nil {
 				return p, file.at(at, err)
 			}
