@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,6 +84,9 @@ func Open(path string, options ...Option) (*Model, error) {
 	card, weights := modelfile.CardPath(path), modelfile.WeightsPath(path)
 	for _, file := range []string{card, weights} {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && path != card && path != weights {
+				return nil, otherForm(path)
+			}
 			return nil, fmt.Errorf("engine: no model at %s: looked for %s and %s; certspec train --out %s makes "+
 				"them (%w: %s)",
 				path, card, weights, strings.TrimSuffix(card, ".json"), fs.ErrNotExist, filepath.Base(file))
@@ -93,6 +97,18 @@ func Open(path string, options ...Option) (*Model, error) {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return m, nil
+}
+
+// otherForm is the error of a file that is there, in a form that is not read.
+func otherForm(path string) error {
+	switch ending := strings.ToLower(filepath.Ext(path)); ending {
+	case ".onnxtxt", ".textproto", ".pbtxt":
+		return fmt.Errorf("engine: %s: ONNX as text is not read; expected an .onnx file, which Python writes of it: "+
+			"onnx.save(onnx.load(%q), \"net.onnx\")", path, path)
+	default:
+		return fmt.Errorf("engine: %s: a file of a form that is not read (%s); expected .onnx, .intnet, or a model of "+
+			"certspec train, .safetensors with a .json beside it", path, cmp.Or(ending, "no ending"))
+	}
 }
 
 func (m *Model) engine() (*backend.Backend, error) {

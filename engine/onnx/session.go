@@ -5,6 +5,8 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"unsafe"
@@ -50,6 +52,9 @@ func openSession(path string, data []byte, input string, outputs []string, optio
 	}
 	var run *ort.DynamicAdvancedSession
 	if data != nil {
+		if data, err = withLinkedFiles(data, filepath.Dir(path)); err != nil {
+			return nil, err
+		}
 		if err := settings.AddSessionConfigEntry("session.model_external_initializers_file_folder_path",
 			filepath.Dir(path)); err != nil {
 			return nil, err
@@ -62,6 +67,49 @@ func openSession(path string, data []byte, input string, outputs []string, optio
 		return nil, explain(err)
 	}
 	return &session{run}, nil
+}
+
+// withLinkedFiles is a network of bytes with the values of the files beside it, where one of these is
+// a link that leads out of the folder, as in the cache of a hub: ONNX Runtime follows such links for
+// a network that it reads from its file, and refuses them for one that it gets as bytes.
+func withLinkedFiles(data []byte, dir string) ([]byte, error) {
+	m, err := onnxfile.Decode(data)
+	if err != nil {
+		return data, nil // ONNX Runtime says what is wrong
+	}
+	names, err := m.ExternalFiles()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	size, out := int64(len(data)), false
+	for _, name := range names {
+		file, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		inside, err := filepath.Rel(folder, file)
+		out = out || err != nil || !filepath.IsLocal(inside)
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil, err
+		}
+		size += info.Size()
+	}
+	switch {
+	case !out:
+		return data, nil
+	case size >= math.MaxInt32:
+		return nil, fmt.Errorf("its weights, %d bytes, are behind links that lead out of %s, which ONNX Runtime follows "+
+			"below 2 GiB only: copy the files into one folder (cp -L)", size, dir)
+	}
+	if err := m.Load(dir); err != nil {
+		return nil, err
+	}
+	return onnxfile.Encode(m), nil
 }
 
 // shapesOf runs a network whose outputs are shapes.

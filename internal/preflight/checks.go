@@ -123,6 +123,11 @@ func (p *pilot) checkSpread() Check {
 		c.Verdict = Failure
 		c.Found = fmt.Sprintf("Under noise the model answers %s to every image.", name)
 		c.Advice = trainUnderNoise(p.opt.Sigma)
+	case len(clean) == 1:
+		c.Verdict = Warning
+		c.Found = fmt.Sprintf("The model answers one class to all %d images as they are, and others under noise.",
+			len(p.classes))
+		c.Advice = "Look at more images with --images; if it stays so, check the scale of the images that it expects."
 	default:
 		c.Found = fmt.Sprintf("The model answers %d classes to %d images.", len(clean), len(p.classes))
 	}

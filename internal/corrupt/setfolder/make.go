@@ -51,16 +51,23 @@ func Make(ctx context.Context, d *dataset.Dataset, folder string, files []corrup
 	}
 	atomicfile.Sweep(folder)
 	made := &maker{images: images, folder: folder, manifest: m, options: o}
-	if err := made.prepare(files); err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		if err := made.file(ctx, f); err != nil {
-			return nil, err
+	_, before := os.Lstat(filepath.Join(folder, labelsName))
+	if err = made.prepare(files); err == nil {
+		for i := 0; i < len(files) && err == nil; i++ {
+			err = made.file(ctx, files[i])
 		}
 	}
-	return m, nil
+	if err == nil {
+		return m, nil
+	}
+	if len(m.Files) == 0 && errors.Is(before, fs.ErrNotExist) { // labels of nothing
+		os.Remove(filepath.Join(folder, labelsName))
+		os.Remove(folder) // where it is empty
+	}
+	return nil, err
 }
+
+const labelsName = "labels.npy"
 
 // maker is a run of Make.
 type maker struct {
@@ -150,7 +157,7 @@ func (m *maker) labels(old *Manifest) error {
 			block = append(block, byte(label>>(8*i)))
 		}
 	}
-	labels := corrupt.File{Name: "labels.npy"}
+	labels := corrupt.File{Name: labelsName}
 	made, err := m.array(labels, descr, []int{m.blocks * m.images.Len()}, func(w io.Writer) error {
 		for range m.blocks {
 			if _, err := w.Write(block); err != nil {

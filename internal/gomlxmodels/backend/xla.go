@@ -17,6 +17,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/certspec/certspec/internal/gomlxmodels/quietinit"
 	"github.com/certspec/certspec/internal/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/host"
 )
@@ -27,6 +28,7 @@ const (
 )
 
 func init() {
+	quietinit.End()
 	xla.EnableAutoInstall(false)
 	// go-xla warns of JAX's own folders, from where the plugin does find its libraries; a
 	// trial says whether it runs.

@@ -108,3 +108,52 @@ func TestPublishedLogsClaimMoreThanTheyCan(t *testing.T) {
 		}
 	}
 }
+
+// The published logs of corrupted images, each of one severity's block of CIFAR-10-C, are whole: none is suspected. Cut at
+// their ends, all are, and so is a block that lacks its beginning.
+func TestBlocksOfSeverities(t *testing.T) {
+	dir := os.Getenv("CERTSPEC_DATA")
+	if dir == "" {
+		t.Skip("needs the published logs: CERTSPEC_DATA names no folder")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "certify-logs-shift", "*", "*", "severity_*", "*.tsv"))
+	if err != nil || len(files) < 500 {
+		t.Fatal(len(files), err)
+	}
+	for i, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log := read(t, string(text)); len(log.Warnings) > 0 {
+			t.Errorf("%s: %q", file, log.Warnings)
+		}
+		if i%25 > 0 {
+			continue
+		}
+		lines := strings.SplitAfter(strings.TrimRight(string(text), "\n")+"\n", "\n")
+		if log := read(t, strings.Join(lines[:len(lines)-3], "")); !strings.Contains(strings.Join(log.Warnings, " "), "truncated") {
+			t.Errorf("%s without its end: %q", file, log.Warnings)
+		}
+	}
+	for _, whole := range []int{0, 10_000, 40_000} {
+		if log := read(t, blockLog(whole, whole+9_900)); len(log.Warnings) > 0 {
+			t.Errorf("the block from %d: %q", whole, log.Warnings)
+		}
+	}
+	for _, cut := range [][2]int{{10_000, 19_500}, {10_500, 19_900}, {60_000, 69_900}, {5_000, 24_900}} {
+		if log := read(t, blockLog(cut[0], cut[1])); len(log.Warnings) != 1 {
+			t.Errorf("from %d to %d: %q", cut[0], cut[1], log.Warnings)
+		}
+	}
+}
+
+// blockLog has every hundredth index from one to another.
+func blockLog(from, to int) string {
+	var b strings.Builder
+	b.WriteString(header)
+	for i := from; i <= to; i += 100 {
+		fmt.Fprintf(&b, "%d\t3\t3\t0.5\t1\t1\n", i)
+	}
+	return b.String()
+}
