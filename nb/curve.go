@@ -107,8 +107,7 @@ func curveTitle(runs []*rs.Run) string {
 
 // dataName is the data set without what chose its images, and their number.
 func dataName(run *rs.Run) string {
-	name, _, _ := strings.Cut(run.Header.Data.Name, "[")
-	return fmt.Sprintf("%s (%d images)", name, len(run.Rows))
+	return fmt.Sprintf("%s (%d images)", printable.DataName(run.Header.Data.Name), len(run.Rows))
 }
 
 // caption tells the first value of each curve and its cap.
@@ -142,7 +141,7 @@ func runNames(runs []*rs.Run, sigma bool) []string {
 			parts = append(parts, fmt.Sprintf("σ = %g", run.Header.Sigma))
 		}
 		if len(sets) > 1 {
-			parts = append(parts, run.Header.Data.Name)
+			parts = append(parts, shownData(run.Header.Data.Name))
 		}
 		if len(rules) > 1 {
 			parts = append(parts, string(run.Header.Rule.Name))

@@ -97,7 +97,7 @@ func corrupted(s *sweep.Sweep) []any {
 	if s.Clean != nil {
 		clean, what = s.Clean.ACR().Value, "clean"
 	}
-	data, _, _ := strings.Cut(s.Header.Data.Name, "[")
+	data := printable.DataName(s.Header.Data.Name)
 	title := fmt.Sprintf("Average certified radius under corruption\n%s (%d images), %s, %s", data, mean.Images,
 		s.Header.Model.Name, s.Header.Settings())
 	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}

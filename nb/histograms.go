@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/ood"
 )
 
@@ -93,7 +94,7 @@ func newHistogram(m *ood.Measurement) (*histogram, error) {
 	case m.Header.Epsilon > 0:
 		what = fmt.Sprintf("upper bound, ε = %v", m.Header.Epsilon)
 	}
-	data, _, _ := strings.Cut(m.Header.Data.Name, "[") // the whole name is too long for a title
+	data := printable.DataName(m.Header.Data.Name)
 	set, _, _ := strings.Cut(data, ",")
 	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, data, what), short: m.Header.Model.Name +
 		", " + set, low: 1 / float64(m.Header.Model.Classes)}

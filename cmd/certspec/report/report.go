@@ -2,8 +2,7 @@
 package report
 
 import (
-	"path/filepath"
-	"strings"
+	"cmp"
 
 	"github.com/spf13/cobra"
 
@@ -27,9 +26,10 @@ func Command() *cobra.Command {
 		Short: "Write a report for a reviewer on what a ledger claims: HTML, Markdown or LaTeX",
 		Long: `Write what a ledger claims and what it does not.
 
-The report names norm, pixels, noise law, model, data, seed, rule and budget. It gives certified accuracies
-with exact intervals for the population, the average certified radius with a bootstrap interval, the curve
-(HTML), abstentions, misses, and the expected number of false claims. It ends with the commands that check it.
+A page for readers comes first: certified accuracies with exact intervals for the population, the average
+certified radius with a bootstrap interval, the curve (HTML), what is claimed, and the commands that check it.
+For the reviewer, norm, pixels, noise law, model, data, seed, rule, budget, misses and the expected number of
+false claims follow.
 
 With --simultaneous all claims hold together with probability at least 1−α: the bounds are derived
 again from the stored counts, at the level α divided by the number of images. Nothing is drawn again.`,
@@ -39,12 +39,13 @@ again from the stored counts, at the level α divided by the number of images. N
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.Simultaneous, "simultaneous", false,
 			"all claims at once at the ledger's α: α/N for each of N images")
+		f.DataName(&o.DataName)
 		f.Floats(&o.Radii, "radii", nil, "radii of the certified accuracies (default those that the ledger states)")
 		f.Float64Var(&o.Bootstrap.Confidence, "confidence", resample.DefaultConfidence, "of the intervals")
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "file to write (default standard output)")
+		f.Out(&o.out, "file to write (default standard output)", "html .html .htm", "md .md", "latex .tex")
 		cli.Choice(f, &o.format, "format", "",
 			"html, md or latex (default the one that the ending of --out names, or md)", "html", "md", "latex")
 	})
@@ -57,20 +58,8 @@ func (o *options) run(cmd *cobra.Command, files []string) error {
 	if len(files) != 1 {
 		return cli.Usagef("%s wants one ledger, not %d files", cmd.CommandPath(), len(files))
 	}
-	form := o.format
-	if form == "" {
-		switch strings.ToLower(filepath.Ext(o.out)) {
-		case ".html", ".htm":
-			form = "html"
-		case ".tex":
-			form = "latex"
-		case ".md", "":
-			form = "md"
-		}
-	}
+	form := cmp.Or(o.format, cli.FormatOf(cmd, o.out), "md")
 	switch {
-	case form == "":
-		return cli.Usagef("--out %s: no form of a report has that ending; expected --format html, md or latex", o.out)
 	case !(o.Bootstrap.Confidence > 0): // 0 would be the default
 		return cli.Usagef("--confidence %v: expected more than 0", o.Bootstrap.Confidence)
 	case cmd.Flags().Changed("radii") && len(o.Radii) == 0:

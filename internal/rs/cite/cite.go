@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -49,8 +50,8 @@ func Papers(h ledger.Header) []Entry {
 // last line, empty for an unfinished one.
 func Ledger(name, digest string, h ledger.Header) Entry {
 	e := Entry{"misc", "ledger", []Field{
-		{"title", tex(fmt.Sprintf("Certification of %s on %s, σ = %v, α = %v: ledger", h.Model.Name, h.Data.Name,
-			h.Sigma, h.Alpha))},
+		{"title", tex(fmt.Sprintf("Certification of %s on %s, σ = %v, α = %v: ledger", h.Model.Name,
+			printable.DataName(h.Data.Name), h.Sigma, h.Alpha))},
 		{"howpublished", "certspec ledger, file " + tex(name)},
 	}}
 	if sum, ok := strings.CutPrefix(digest, "sha256:"); ok && len(sum) >= 8 {
@@ -71,6 +72,7 @@ func Command(name string, h ledger.Header) string {
 	if d, err := dataset.OpenLike(data, data); err == nil {
 		data = d.String()
 	}
+	data = printable.DataSource(data)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	words := []string{"certspec certify", "--model", h.Model.Name, "--data", data,
 		"--sigma", number(h.Sigma), "--alpha", number(h.Alpha), "--rule", string(h.Rule.Name)}

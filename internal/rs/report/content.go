@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -13,15 +14,20 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// document is the report in words; the picture may be nil.
+// document is the report in words; the picture may be nil. A reader's page comes first, and then what
+// only a reviewer asks. Each number stands in one of both.
 func (r *Report) document(p *picture) *document {
 	h := &r.Header
-	d := &document{title: fmt.Sprintf("Certification of %s on %s", h.Model.Name, h.Data.Name)}
+	d := &document{title: fmt.Sprintf("Certification of %s on %s", h.Model.Name, r.data())}
 	r.status(d)
+	r.results(d, p)
 	r.claimed(d)
+	r.commands(d)
+	d.add(heading(ForReviewers))
+	r.terms(d)
 	r.assumed(d)
 	r.notClaimed(d)
-	r.results(d, p)
+	r.counts(d)
 	r.population(d)
 	r.falseClaims(d)
 	r.subject(d)
@@ -29,6 +35,15 @@ func (r *Report) document(p *picture) *document {
 	r.checks(d)
 	return d
 }
+
+// ForReviewers is the heading behind the reader's page.
+const ForReviewers = "For the reviewer"
+
+// data is the name of the data as titles have it.
+func (r *Report) data() string { return cmp.Or(r.DataName, printable.DataName(r.Header.Data.Name)) }
+
+// source is the name of the data as a command takes it, without the folders of the machine of the run.
+func (r *Report) source() string { return cmp.Or(r.DataName, printable.DataSource(r.Header.Data.Name)) }
 
 func (r *Report) status(d *document) {
 	switch {
@@ -48,25 +63,10 @@ func (r *Report) status(d *document) {
 			"at least %g. They are lower than those that the ledger itself states, at α = %g for each image alone.",
 			r.Alpha, 1-r.LedgerAlpha, r.LedgerAlpha)))
 	}
-	acr, at := table.None, table.None
-	if r.ACR != nil {
-		acr = fmt.Sprintf("%.4f", r.ACR.Value)
-	}
-	t := facts("images decided", printable.Sprintf("%d of %d", r.Decided, r.Images))
-	for _, a := range r.CertifiedAccuracy {
-		if a.Images > 0 {
-			at = fmt.Sprintf("%.4f", a.Value)
-		}
-		t.Rows = append(t.Rows, []any{fmt.Sprintf("certified accuracy at r = %g", a.Radius), at})
-	}
-	t.Rows = append(t.Rows, facts("average certified radius (ACR)", acr, "abstained", r.Abstained,
-		"noise σ, failure probability α per image", fmt.Sprintf("%g, %.3g", r.Header.Sigma, r.Alpha)).Rows...)
-	d.add(t)
 }
 
 func (r *Report) claimed(d *document) {
 	h := &r.Header
-	values := h.Model.Shape.Height * h.Model.Shape.Width * h.Model.Shape.Channels
 	d.add(heading("What is claimed"))
 	if strings.Contains(h.Model.Identity.Weights, quantize.Identity) {
 		d.add(words("**The certificate is of the quantised network**, which computes in 8-bit integers, and not of " +
@@ -79,28 +79,37 @@ func (r *Report) claimed(d *document) {
 			"every block can be computed again anywhere. How often the two answer differently stands in " +
 			"its file, and commands that open it say so."))
 	}
-	d.add(
-		words(fmt.Sprintf("For each image x on which the ledger does not abstain it names a class and a radius R. "+
-			"The claim: **the smoothed classifier g answers this class on every input whose ℓ₂ distance from x is "+
-			"below R.** Here g(x) is the class that the model gives most often to x plus Gaussian noise of standard "+
-			"deviation σ = %g, and R = σ·Φ⁻¹(p) for a lower bound p on the probability of that class (Cohen, "+
-			"Rosenfeld and Kolter 2019).", h.Sigma)),
-		list{
-			words(fmt.Sprintf("**Failure.** The claim on an image is false with probability at most α = %.3g over "+
-				"the noise that was drawn, whatever the model is.", r.Alpha)),
-			words(printable.Sprintf("**Norm.** ℓ₂ over all %d values of an image (%d × %d × %d), where 1 is the full "+
-				"range of a value: a byte b counts as b/255. Below r = 0.25 lie, for example, a change of one value "+
-				"by less than a quarter of its range, and one of all values by %.2f of 255 each.",
-				values, h.Model.Shape.Height, h.Model.Shape.Width, h.Model.Shape.Channels,
-				math.Floor(100*0.25*255/math.Sqrt(float64(max(1, values)))*(1-1e-12))/100)),
-			words("**Pixels.** " + r.pixels()),
-			words("**Noise.** " + r.noise()),
-		})
+	d.add(words(fmt.Sprintf("For each image x on which the ledger does not abstain it names a class and a radius R. "+
+		"The claim: **the smoothed classifier g answers this class on every input whose ℓ₂ distance from x is below "+
+		"R**, where 1 is the full range of a value. It is false with probability at most α = %.3g, for each image. "+
+		"Nothing is claimed of the model without noise.", r.Alpha)))
+}
+
+// terms explains the words of the claim.
+func (r *Report) terms(d *document) {
+	h := &r.Header
+	values := h.Model.Shape.Height * h.Model.Shape.Width * h.Model.Shape.Channels
+	d.add(heading("The terms of the claim"), list{
+		words(fmt.Sprintf("**Smoothed classifier.** g(x) is the class that the model gives most often to x plus "+
+			"Gaussian noise of standard deviation σ = %g, and R = σ·Φ⁻¹(p) for a lower bound p on the probability "+
+			"of that class (Cohen, Rosenfeld and Kolter 2019).", h.Sigma)),
+		words("**Failure.** The probability α is over the noise that was drawn, whatever the model is."),
+		words(printable.Sprintf("**Norm.** ℓ₂ over all %d values of an image (%d × %d × %d), where 1 is the full "+
+			"range of a value: a byte b counts as b/255. Below r = 0.25 lie, for example, a change of one value "+
+			"by less than a quarter of its range, and one of all values by %.2f of 255 each.",
+			values, h.Model.Shape.Height, h.Model.Shape.Width, h.Model.Shape.Channels,
+			math.Floor(100*0.25*255/math.Sqrt(float64(max(1, values)))*(1-1e-12))/100)),
+		words("**Pixels.** " + r.pixels()),
+		words("**Noise.** " + r.noise()),
+	})
 }
 
 // pixels says in which pixels the radius is.
 func (r *Report) pixels() string {
 	data, err := dataset.Open(r.Header.Data.Name)
+	if err != nil { // a name by --data-name, which says the preparation all the same
+		data, err = dataset.Open("folder:" + r.Header.Data.Name)
+	}
 	if err != nil {
 		return "Those that the data set of this name hands over. This program cannot read the name, so it cannot " +
 			"say whether they were resized before."
@@ -171,29 +180,8 @@ func (r *Report) notClaimed(d *document) {
 	})
 }
 
+// results are the figures that a reader looks for.
 func (r *Report) results(d *document, p *picture) {
-	d.add(heading("Results"))
-	unlabelled := r.Decided - r.Labelled
-	t := facts("images decided", r.Decided)
-	add := func(name string, value any) { t.Rows = append(t.Rows, facts(name, value).Rows...) }
-	if r.Labelled > 0 {
-		add("certified, and the class is right", r.Correct)
-		add("certified, but the class is not the label's", r.Wrong)
-	} else {
-		add("certified, and the class is right", table.None)
-		add("certified, but the class is not the label's", table.None)
-	}
-	add("abstained", r.Abstained)
-	add("without a label, counted in no accuracy", unlabelled)
-	add("noise samples through the model", r.Passes)
-	add("misses: noise samples whose output was not finite, or whose noise failed", r.Misses)
-	d.add(t)
-	if r.Misses > 0 {
-		d.add(words("A miss is counted as a noise sample of another class: it lowers bounds, and never certifies."))
-	}
-	d.add(words(fmt.Sprintf("Certified accuracy at radius r is the fraction of the labelled images whose class is "+
-		"right and whose radius is at least r; abstentions count as failures. Low and high are the exact two-sided "+
-		"interval of Clopper and Pearson for the population, at confidence %g.", r.Bootstrap.Confidence)))
 	accuracies := &table.Table{Columns: []string{"radius", "images", "of", "certified accuracy", "low", "high"}}
 	for _, a := range r.CertifiedAccuracy {
 		row := []any{fmt.Sprint(a.Radius), table.None, a.Images, table.None, table.None, table.None}
@@ -204,19 +192,47 @@ func (r *Report) results(d *document, p *picture) {
 		accuracies.Rows = append(accuracies.Rows, row)
 	}
 	d.add(accuracies)
+	acr := "Average certified radius: " + table.None + " (no image has a label)"
+	if r.ACR != nil {
+		acr = fmt.Sprintf("Average certified radius: **%.4f** (%v to %v)", r.ACR.Value, lowEnd(r.ACR.Interval.Low),
+			highEnd(r.ACR.Interval.High))
+	}
+	d.add(words(printable.Sprintf("%s. Abstained: %d of %d images. Noise: σ = %g. Low and high are %g %% intervals for "+
+		"the population behind the images.", acr, r.Abstained, r.Decided, r.Header.Sigma, 100*r.Bootstrap.Confidence)))
+	if p != nil {
+		d.add(*p)
+	}
+}
+
+// counts are what the figures rest on.
+func (r *Report) counts(d *document) {
+	d.add(heading("Counts"))
+	t := facts()
+	add := func(name string, value any) { t.Rows = append(t.Rows, facts(name, value).Rows...) }
+	if r.Labelled > 0 {
+		add("certified, and the class is right", r.Correct)
+		add("certified, but the class is not the label's", r.Wrong)
+	} else {
+		add("certified, and the class is right", table.None)
+		add("certified, but the class is not the label's", table.None)
+	}
+	add("without a label, counted in no accuracy", r.Decided-r.Labelled)
+	add("noise samples through the model", r.Passes)
+	add("misses: noise samples whose output was not finite, or whose noise failed", r.Misses)
+	d.add(t)
+	if r.Misses > 0 {
+		d.add(words("A miss is counted as a noise sample of another class: it lowers bounds, and never certifies."))
+	}
+	d.add(words("Certified accuracy at radius r is the fraction of the labelled images whose class is right and whose " +
+		"radius is at least r; abstentions count as failures. Its interval is the exact two-sided one of Clopper and " +
+		"Pearson."))
 	if r.ACR != nil {
 		form := printable.Sprintf("%d resamples of the images, seed %d", r.Bootstrap.Resamples, r.Bootstrap.Seed)
 		if r.Labelled > 20_000 { // see resample.Means
 			form = "computed for so many images, without resamples"
 		}
-		d.add(words(fmt.Sprintf("Average certified radius, wrong classes and abstentions counted as 0: **%.4f**, "+
-			"with the %g %% bootstrap interval from %v to %v (percentile form, %s).",
-			r.ACR.Value, 100*r.Bootstrap.Confidence, lowEnd(r.ACR.Interval.Low), highEnd(r.ACR.Interval.High), form)))
-	} else {
-		d.add(words("Average certified radius: " + table.None + " (no image has a label)."))
-	}
-	if p != nil {
-		d.add(*p)
+		d.add(words(fmt.Sprintf("The average certified radius counts wrong classes and abstentions as 0. Its interval "+
+			"is of the bootstrap (percentile form, %s).", form)))
 	}
 	if r.Bounds.Images == 0 {
 		return

@@ -30,7 +30,7 @@ func (r *Report) subject(d *document) {
 		"weights", id.Weights,
 		"engine", strings.TrimSpace(id.Engine+" "+id.EngineVersion),
 		"threads, instruction set", fmt.Sprintf("%d, %s", id.Threads, or(id.InstructionSet)),
-		"data", h.Data.Name,
+		"data", r.source(),
 		"digest of the data", h.Data.Digest,
 		"images in the data", h.Data.Images,
 		"seed of the noise", seed,
@@ -129,31 +129,34 @@ func (r *Report) replay(file string) code {
 	case id.Engine == "pipe":
 		model = " --exec COMMAND"
 	}
-	return code{"certspec ledger replay " + file + model + " --data " + quote(r.Header.Data.Name)}
+	return code{"certspec ledger replay " + file + model + " --data " + quote(r.source())}
 }
 
 // inPython finds the identity of a model that the Python package served: how images enter it stands at the end.
 var inPython = regexp.MustCompile(`^none stated|, (chw|hwc)(, mean \[[^]]*\])?(, std \[[^]]*\])?$`)
 
-func (r *Report) checks(d *document) {
+// commands are those that check the ledger.
+func (r *Report) commands(d *document) {
 	file := quote(r.File)
-	d.add(heading("How to check it"),
-		words("**Without the model.** An independent program of the standard library alone, which shares no code "+
-			"with the one that wrote the ledger, recomputes in exact arithmetic that every bound satisfies its tail "+
-			"inequality under the rule and the budget of the header, that no radius is overstated, that looks and "+
-			"blocks are those announced, that average radius and accuracies follow, and the digest:"),
-		code{"certcheck " + file, "certspec ledger verify " + file},
-		words("The second derives every claim again with the program's own code and compares digit by digit. "+
-			"Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest "+
-			"to go with them, passes both. Publish the digest where it cannot be changed later."),
-		words("**With the model.** The noise of every noise sample follows from the seed, so that any block can be "+
-			"computed again; a replay of some images reports every count that comes out otherwise. With the engine, "+
-			"the version and the instruction set named above the counts are equal to the last one; elsewhere "+
-			"near-ties may flip."),
-		r.replay(file),
-		words("**To cite it**, with the papers behind the rule:"),
+	d.add(heading("Check it"), code{"certcheck " + file, "certspec ledger verify " + file}, r.replay(file),
 		code{"certspec ledger cite " + file})
 	if !r.Complete {
 		d.add(words("An unfinished ledger has no claims yet: certcheck and verify refuse it until the run is complete."))
 	}
+}
+
+func (r *Report) checks(d *document) {
+	d.add(heading("What the checks show"),
+		words("**Without the model** (¤). An independent program of the standard library alone, which shares no code "+
+			"with the one that wrote the ledger, recomputes in exact arithmetic that every bound satisfies its tail "+
+			"inequality under the rule and the budget of the header, that no radius is overstated, that looks and "+
+			"blocks are those announced, that average radius and accuracies follow, and the digest. The command ¤ "+
+			"derives every claim again with the program's own code and compares digit by digit. "+
+			"Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest "+
+			"to go with them, passes both. Publish the digest where it cannot be changed later.", "certcheck",
+			"ledger verify"),
+		words("**With the model** (¤). The noise of every noise sample follows from the seed, so that any block can be "+
+			"computed again; a replay of some images reports every count that comes out otherwise. With the engine, "+
+			"the version and the instruction set named above the counts are equal to the last one; elsewhere "+
+			"near-ties may flip.", "ledger replay"))
 }

@@ -23,10 +23,12 @@ type Options struct {
 	Simultaneous bool      // all claims at once at the ledger's α: each is derived again at its share of it
 	// of the interval for the average certified radius; its confidence is that of all intervals
 	Bootstrap resample.Options
+	DataName  string // what the data are called in the words, in the place of their path; "": a short name
 }
 
 // Report is the figures of a ledger. Accuracies and radii are over the labelled images that are decided.
 type Report struct {
+	DataName string        `json:"-"`
 	File     string        `json:"file"`
 	Header   ledger.Header `json:"header"` // with Simultaneous, at the level of the report
 	Digest   string        `json:"digest"` // "" while the ledger is unfinished
@@ -94,7 +96,7 @@ func New(ctx context.Context, path string, o Options) (*Report, error) {
 		radii = run.Radii()
 	}
 	r := &Report{
-		File: path, Digest: run.Digest, Complete: run.Complete() && run.Digest != "",
+		DataName: o.DataName, File: path, Digest: run.Digest, Complete: run.Complete() && run.Digest != "",
 		Images: run.Images(), LedgerAlpha: h.Alpha, Simultaneous: o.Simultaneous,
 	}
 	if r.Checks, err = beside.ReadChecks(path); err != nil {

@@ -102,7 +102,7 @@ func TestWords(t *testing.T) {
 		plain := strings.Join(strings.Fields(strings.NewReplacer("<strong>", "", "</strong>", "", "**", "", `\textbf{`, "", `{}`, "", "&#39;", "'").Replace(text)), " ")
 		for _, want := range []string{
 			"0.8540", "0.8199", "0.8838", "0.7431", "0.8175", "0.5554", // accuracy, interval outwards, ACR
-			"is below R.", "28 × 28 × 1", "nothing was resized", "grid of 8-bit images", "at most 0.5 false claims", "2 in 2,000",
+			"is below R", "28 × 28 × 1", "nothing was resized", "grid of 8-bit images", "at most 0.5 false claims", "2 in 2,000",
 			"5b7827e3b38271e1", "chosen by who ran it", "8 planned looks", "union bound", "Nothing about the model without noise",
 			"certcheck ", "certspec ledger replay ", "certspec ledger cite ", "--simultaneous", "random sample", "No radius above 0.780485",
 			"The seed was chosen.", "uses the noise samples of this one again",
@@ -361,6 +361,47 @@ func TestCountsAreGrouped(t *testing.T) {
 	for form, text := range forms(t, open(t, quickstart, report.Options{})) {
 		if !strings.Contains(text, "10,000") || strings.Contains(text, "10000") {
 			t.Errorf("%s: digits without groups", form)
+		}
+	}
+}
+
+// The reader's page stands first and is short: numbers with their intervals, the claim, and the commands that check it.
+// Nothing of it is said twice.
+func TestReadersPageFirst(t *testing.T) {
+	r, err := report.New(t.Context(), "../../../notebooks/results/quickstart.ledger", report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := r.Markdown()
+	page, rest, found := strings.Cut(text, "## "+report.ForReviewers)
+	if words := len(strings.Fields(page)); !found || words > 260 {
+		t.Errorf("%d words before what is for the reviewer", words)
+	}
+	for _, want := range []string{"0.8540", "0.8199", "0.8838", "0.5554", "0.5292", "18 of 500", "certcheck ", "certspec ledger replay ", "α = 0.001"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the reader's page has no %q", want)
+		}
+	}
+	for _, once := range []string{"0.8540", "0.5554", "0.8199", "abstained"} {
+		if strings.Contains(strings.ToLower(rest), once) {
+			t.Errorf("%q is said again for the reviewer", once)
+		}
+	}
+}
+
+// A report for others names no folder of the machine that made the ledger.
+func TestReportNamesNoPath(t *testing.T) {
+	r, err := report.New(t.Context(), "../../../notebooks/results/quickstart.ledger", report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Data.Name = "folder:/home/mallory/pics[resize=256,filter=bilinear,count=500]"
+	for name, text := range map[string]string{"short": r.Markdown(), "called": func() string { r.DataName = "Our pictures"; return r.Markdown() }()} {
+		if strings.Contains(text, "/home") || strings.Contains(text, "mallory") || !strings.Contains(text, "resized to 256") {
+			t.Errorf("%s: a path, or no preparation: %s", name, text)
+		}
+		if title := "on pics\n"; name == "short" && !strings.Contains(text, title) || name == "called" && !strings.Contains(text, "on Our pictures\n") {
+			t.Errorf("%s: title: %.100s", name, text)
 		}
 	}
 }
