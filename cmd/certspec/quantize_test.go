@@ -101,7 +101,6 @@ func TestQuantize(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"sigma":           {model, "--data", "synthetic/train", "--out", file},
-		"count is 40":     {model, "--data", "synthetic/train[count=20]", "--sigma", "0.25", "--calibrate", "40", "--out", file},
 		"at least 1":      {model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "0", "--out", file},
 		"ends in .onnx":   {model, "--data", "synthetic/train", "--sigma", "0.25", "--out", dir + "/q.txt"},
 		"ends in .intnet": {model, "--data", "synthetic/train", "--sigma", "0.25", "--exact", "--out", file},

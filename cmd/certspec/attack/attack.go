@@ -88,7 +88,8 @@ accuracy as far as this attack can tell; the certified accuracy is a lower bound
 		f.Float64Var(&o.Predict.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that its answer is wrong")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Written(&o.save, "save", "JSON file to write the attacked images to, by radius, for certspec calib sets")
+		f.Written(&o.save, "save", "JSON file to write the attacked images to, by radius, for certspec calib sets",
+			".json")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "radii", "steps", "n")

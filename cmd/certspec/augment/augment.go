@@ -61,7 +61,7 @@ options. Names joined by "+" are applied one after the other, with options in br
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.BoolVar(&o.list, "list", false, "list the augmentations with their options and defaults")
-		f.Out(&o.out, "file of views to write")
+		f.Out(&o.out, "file of views to write", ".npy")
 		f.BoolVar(&o.bytes, "uint8", false, "clip to [0, 1] and write bytes")
 	})
 	o.json = cli.JSON(cmd)

@@ -79,7 +79,8 @@ type sampleOptions struct {
 
 func (o *sampleOptions) flags(cmd *cobra.Command) {
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.File(&o.in, "in", "CSV file of samples; - is standard input", "csv")
+		f.File(&o.in, "in", "CSV file of samples, with the columns correct (or label and prediction) and confidence, "+
+			"or lower and upper; - is standard input", "csv")
 		f.File(&o.ledger, "ledger", "ledger with scores, instead of --in", "ledger")
 		o.confidences.flags(f)
 	})

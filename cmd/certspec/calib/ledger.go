@@ -209,6 +209,7 @@ type certifyOptions struct {
 	binOptions
 	claim       claimOptions
 	ledger, out string
+	in          string // refused, with the reason
 	json        *bool
 }
 
@@ -232,6 +233,8 @@ population.`,
 
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
 		f.File(&o.ledger, "ledger", "ledger with scores", "ledger")
+		f.File(&o.in, "in", "a CSV file cannot be certified", "csv")
+		f.MarkHidden("in")
 		o.confidenceOptions.flags(f)
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -240,7 +243,7 @@ population.`,
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a "+
-			"file with its radius in the name")
+			"file with its radius in the name", ".csv")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "ledger", "radii", "claim", "spending", "out")
@@ -250,6 +253,11 @@ population.`,
 
 func (o *certifyOptions) run(cmd *cobra.Command) error {
 	f := cmd.Flags()
+	if f.Changed("in") {
+		return cli.Usagef("--in %s: the confidences of a CSV file say nothing of images nearby, so no interval within a "+
+			"radius follows; a ledger does it, which certspec certify --keep-scores makes: --ledger FILE. "+
+			"certspec calib metrics --in measures the file as it is", o.in)
+	}
 	if err := cli.Needed(cmd, "ledger"); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type metrics struct {
 	Bins         []calib.Bin         `json:"bins"`
 	Level        float64             `json:"level,omitempty"` // of the intervals
 	Interval     map[string]interval `json:"intervals,omitempty"`
+	Clipped      bool                `json:"debiased_ece_clipped,omitempty"` // its estimate is negative, and cut to 0
 	Warnings     []string            `json:"warnings,omitempty"`
 }
 
@@ -47,8 +48,9 @@ type metricsOptions struct {
 func metricsCommand() *cobra.Command {
 	var o metricsOptions
 	cmd := &cobra.Command{
-		Use:   "metrics {--in FILE | --probabilities FILE | --ledger FILE} [flags]",
-		Short: "Measure calibration: ECE and related errors, Brier score, log loss, reliability, a test",
+		Use:        "metrics {--in FILE | --probabilities FILE | --ledger FILE} [flags]",
+		SuggestFor: []string{"ece", "brier", "reliability", "calibration"},
+		Short:      "Measure calibration: ECE and related errors, Brier score, log loss, reliability, a test",
 		Long: `Measure the calibration of confidences in a CSV file, or of the images that a ledger certifies at a radius.
 
 It prints
@@ -89,7 +91,7 @@ classwise error have none.`,
 		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "of the resamples and simulations")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Written(&o.diagram, "diagram", "reliability diagram to write: .svg, .png or .pdf")
+		f.Written(&o.diagram, "diagram", "reliability diagram to write: .svg, .png or .pdf", cli.FigureForms...)
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "ledger", "bins", "test", "diagram")
@@ -132,6 +134,15 @@ func (o *metricsOptions) run(cmd *cobra.Command) error {
 	})
 }
 
+// openRows opens a file of probabilities, or standard input.
+func openRows(cmd *cobra.Command, path string) (name string, in io.Reader, closer io.Closer, err error) {
+	if path == "-" {
+		return "standard input", cmd.InOrStdin(), io.NopCloser(nil), nil
+	}
+	file, err := os.Open(path)
+	return path, file, file, err
+}
+
 // samples are those of open, or of the most probable classes of --probabilities.
 func (o *metricsOptions) samples(cmd *cobra.Command) ([]*sampleFile, error) {
 	f := cmd.Flags()
@@ -147,15 +158,11 @@ func (o *metricsOptions) samples(cmd *cobra.Command) ([]*sampleFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, in := "standard input", cmd.InOrStdin()
-	if o.probabilities != "-" {
-		file, err := os.Open(o.probabilities)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		name, in = o.probabilities, file
+	name, in, closer, err := openRows(cmd, o.probabilities)
+	if err != nil {
+		return nil, err
 	}
+	defer closer.Close()
 	rows, err := calib.ReadProbabilitiesCSV(name, in)
 	if err != nil {
 		return nil, err
@@ -189,7 +196,7 @@ func (o *metricsOptions) measure(ctx context.Context, s *sampleFile) (*metrics, 
 	if err != nil {
 		return nil, err
 	}
-	m := &metrics{Metrics: of}
+	m := &metrics{Metrics: of, Clipped: of.DebiasedECE == 0 && of.ECE > 0}
 	if m.LogLoss == nil {
 		m.Warnings = append(m.Warnings, "the log loss is infinite: a sample is certain and wrong")
 	}
@@ -249,7 +256,11 @@ func (m *metrics) print(out io.Writer) error {
 	line("AdaECE, blocks", "adaece", m.AdaECE)
 	line("AdaECE, quantiles", "adaece_quantile", m.AdaECEQuantile)
 	line("smooth ECE", "", m.SmoothECE)
-	line("debiased ECE, root mean square", "debiased_ece", m.DebiasedECE)
+	if debiased := "debiased ECE, root mean square"; m.Clipped {
+		cli.Fprintf(w, "%s\tnegative, cut to 0: no error beyond what chance adds\n", debiased)
+	} else {
+		line(debiased, "debiased_ece", m.DebiasedECE)
+	}
 	line("maximum error of a bin", "", m.MCE)
 	if m.ClasswiseECE != nil {
 		line("classwise ECE", "", *m.ClasswiseECE)

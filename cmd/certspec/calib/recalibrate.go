@@ -66,7 +66,7 @@ the data sets are read to find these, and the halves keep equal images together.
 				"and judged")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Written(&o.save, "save", "JSON file to write the maps to, with what they were fitted on")
+		f.Written(&o.save, "save", "JSON file to write the maps to, with what they were fitted on", ".json")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "ledger", "in", "fit", "method", "objective")

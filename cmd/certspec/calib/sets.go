@@ -25,14 +25,17 @@ type setsOptions struct {
 	miscoverage float64
 	calibrate   int
 	attacked    string
+	rows        string // of --probabilities
+	scores      []string
 	json        *bool
 }
 
 func setsCommand() *cobra.Command {
 	var o setsOptions
 	cmd := &cobra.Command{
-		Use:   "sets MODEL --data NAME --sigma S [flags]",
-		Short: "Make prediction sets that hold the label within a radius, from one noise sample per image",
+		Use:        "sets {MODEL --data NAME --sigma S | --probabilities FILE} [flags]",
+		SuggestFor: []string{"conformal"},
+		Short:      "Make prediction sets that hold the label: within a radius, or of a CSV of probabilities",
 		Long: `Make robust conformal prediction sets: sets of classes that hold the label, under attack, too.
 
 Calibration images give a threshold on 1 − score. Its level is raised until the sets of other images hold the
@@ -44,13 +47,18 @@ every call. --seed, which anybody may know, is for repeating an experiment.
 
 --calibrate of the images, drawn at random, calibrate, the others are tested; with --attacked, the file
 of certspec attack --save, its images are tested, as they are and attacked, and all others may
-calibrate. With too few calibration images for a radius every set has all classes.`,
+calibrate. With too few calibration images for a radius every set has all classes.
+
+With --probabilities, a CSV with the columns label, p0, p1, …, it makes the sets of plain split conformal
+prediction, by the scores LAC, APS and RAPS. They hold the label of an image as it is. Sets that hold
+within a radius need the model: the probabilities of a CSV say nothing of another image, however near.`,
 		Example: "  certspec calib sets models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 " +
 			"--radii 0,0.125,0.25,0.5\n" +
 			"  certspec attack out/fmnist.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii " +
 			"0.125,0.25,0.5 --save out/attacked.json\n" +
 			"  certspec calib sets models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 --attacked " +
-			"out/attacked.json",
+			"out/attacked.json\n" +
+			"  certspec calib sets --probabilities softmax.csv --score lac,raps --miscoverage 0.05",
 		Args: cli.OneModel,
 	}
 
@@ -59,6 +67,8 @@ calibrate. With too few calibration images for a radius every set has all classe
 		f.IntVar(&o.calibrate, "calibrate", 0,
 			"calibration images (default half of the images; with --attacked all that are not attacked)")
 		f.File(&o.attacked, "attacked", "attacked images, as certspec attack --save writes them", "json")
+		f.File(&o.rows, "probabilities", "CSV file with the columns label, p0, p1, …, in the place of a model and "+
+			"images; - is standard input", "csv")
 	})
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.sigma)
@@ -67,6 +77,8 @@ calibrate. With too few calibration images for a radius every set has all classe
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Floats(&o.radii, "radii", []float64{0, .125, .25, .5}, "radii within which the sets hold")
+		f.Words(&o.scores, "score", []string{"lac", "aps", "raps"}, "of --probabilities: lac, aps, raps",
+			func() []string { return []string{"lac", "aps", "raps"} })
 		f.Float64Var(&o.miscoverage, "miscoverage", 0.1, "probability with which a set may miss the label")
 	})
 	o.json = cli.JSON(cmd)
@@ -76,6 +88,12 @@ calibrate. With too few calibration images for a radius every set has all classe
 }
 
 func (o *setsOptions) run(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("probabilities") {
+		return o.split(cmd)
+	}
+	if cmd.Flags().Changed("score") {
+		return cli.Usagef("--score without --probabilities: with a model, the score of a class is 1 less its output")
+	}
 	if err := cli.Needed(cmd, "data", "sigma"); err != nil {
 		return err
 	}

@@ -85,6 +85,7 @@ Searches take about half a minute for each radius and 2,000 images.`,
 		f.IntVar(&o.trials, "trials", 12, "of dECE, the first 12 fixed, others drawn at random (with --figure 24)")
 		f.Uint64Var(&o.seed, "seed", 0, "of the trials drawn at random")
 	})
+	o.table.Drawn = cli.FigureForms
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "radii", "search", "figure", "out", "format")
@@ -114,6 +115,9 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 	b, err := o.bins(cmd.Flags())
 	if err != nil {
 		return err
+	}
+	if o.figure == "" && cli.IsDrawing(o.table.Out) {
+		return cli.Usagef("--out %s: a picture needs --figure cbs, cce, width, searches or starts", o.table.Out)
 	}
 	if o.figure != "" {
 		return o.draw(cmd, files, b)

@@ -78,9 +78,10 @@ at the middle of the intervals.`,
 		f.Uint64Var(&o.seed, "seed", 0, "of --by dece: of the settings drawn at random, and of random starts")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Written(&o.assignment, "assignment", "CSV file to write: bin and confidence of every row, not of --by dece")
-		f.Written(&o.lp, "lp", "file to write: the mixed-integer program, for other solvers (CPLEX's LP format)")
-		f.Written(&o.trace, "trace", "of --by admm: CSV file to write: value, penalties and residuals of the best run")
+		f.Written(&o.assignment, "assignment", "CSV file to write: bin and confidence of every row, not of --by dece", ".csv")
+		f.Written(&o.lp, "lp", "file to write: the mixed-integer program, for other solvers (CPLEX's LP format)", ".lp")
+		f.Written(&o.trace, "trace", "of --by admm: CSV file to write: value, penalties and residuals of the best run",
+			".csv")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "ledger", "radii", "bins", "by")

@@ -101,6 +101,7 @@ certspec sweep certifies under many corruptions.`,
 		f.Lookup("keep-scores").NoOptDefVal = strconv.Itoa(ledger.MaxScoreCells)
 		o.shard.flags(f)
 	})
+	cli.Records(cmd, "out")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "sigma", "n", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

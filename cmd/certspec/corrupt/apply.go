@@ -66,7 +66,7 @@ Images are uint8, N×H×W×C with 1 or 3 channels, or N×H×W. The index of an i
 		f.Uint64Var(&o.key.Seed, "seed", 0, "of the random numbers")
 		f.IntVar(&o.workers, "workers", 0, "goroutines (default one per processor); the bytes do not depend on it")
 	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "NumPy file to write") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "NumPy file to write", ".npy") })
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "name", "severity", "in", "out", "seed")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

@@ -51,6 +51,7 @@ same command adds files to a folder of the same data and seed.`,
 		f.IntVar(&o.Workers, "workers", 0, "goroutines (default one per processor); the bytes do not depend on it")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&o.out, "folder to write to") })
+	cli.Records(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "family", "name", "seed", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.write(cmd) }

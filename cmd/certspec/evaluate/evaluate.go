@@ -76,8 +76,9 @@ card and labels.npy.`,
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Folder(&o.Folder, "predictions",
 			"folder of the predictions (default beside --out, its name with -predictions)")
-		f.Out(&o.out, "table (.csv) to which the model's line is added, or in which it is replaced")
+		f.Out(&o.out, "table (.csv) to which the model's line is added, or in which it is replaced", ".csv")
 	})
+	cli.Records(cmd, "out")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "corrupt", "predictions", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

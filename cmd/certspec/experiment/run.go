@@ -56,6 +56,7 @@ leaves nothing of a layer, is not tried again.`,
 		f.TrainingEngine(&o.Training, "train-engine", "what trains")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&o.Folder, "folder of the experiment") })
+	cli.Records(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "tier", "data", "out", "rows", "dry-run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }

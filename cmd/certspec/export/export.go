@@ -52,7 +52,8 @@ every runtime, with its optimiser and without.`,
 		f.Model(&o.model, "path of the model file, with or without its ending")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times")
+		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times",
+			".onnx", ".safetensors", ".npz")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.BoolVar(&o.denoiser, "denoiser", false, "the denoiser alone, as ONNX, for certspec join")

@@ -65,9 +65,10 @@ tested is the loss that two full runs with these samples would show. Exit codes:
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Record, "file for the outcomes, from which the same gate goes on")
-		f.Written(&o.junit, "junit", "file for a JUnit report")
-		f.Written(&o.statement, "statement", "file for an in-toto statement on the verdict, with --out")
+		f.Written(&o.junit, "junit", "file for a JUnit report", ".xml")
+		f.Written(&o.statement, "statement", "file for an in-toto statement on the verdict, with --out", ".json", ".jsonl")
 	})
+	cli.Records(cmd, "out")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "sigma", "radius", "drop", "junit")
 	cmd.RunE = o.run

@@ -71,7 +71,7 @@ less accuracy, and guarantees less.`,
 			"sample (the image) or v", "epsilon", "sample", "v")
 		f.BoolVar(&o.denoiser.Rescaled, "rescaled-steps", false, "a diffusion model gets 1000·t/steps, not t")
 	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write", ".onnx") })
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "denoiser", "discriminator", "out", "sigma")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

@@ -40,7 +40,7 @@ Subjects are the digests of model, data and ledger. Claims that may be false at 
 			"who stands behind it: "+strings.Join(attest.Assurances(), ", "), attest.Assurances)
 		f.Text(&o.date, "date", "time of the evaluation, for eval-result, as in 2026-01-31T12:00:00Z "+
 			"(default now)")
-		f.Out(&o.out, "file for the statement (default standard output)")
+		f.Out(&o.out, "file for the statement (default standard output)", ".json", ".jsonl")
 	})
 	cli.First(cmd, "at-least", "level", "out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }

@@ -30,7 +30,9 @@ func citeCommand() *cobra.Command {
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Model(&o.model, "path of the model file, for how it was trained")
 	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write (default standard output)") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&o.out, "file to write (default standard output)", ".bib", ".txt")
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -57,9 +58,10 @@ eval-results is a YAML file for the folder .eval_results of a model on the Hub.`
 		Args: cli.OneLedger,
 	}
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "file to write (default standard output)")
-		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv, csv, canonical, verona or eval-results", certlog.TSV,
-			certlog.CSV, canonicalFormat, veronaFormat, evalFormat)
+		f.Out(&o.out, "file to write (default standard output)", "tsv .tsv .txt", "csv .csv", "verona .csv",
+			"eval-results .yaml .yml", "canonical .ledger *")
+		cli.Choice(f, &o.format, "format", "", "tsv, csv, canonical, verona or eval-results (default the one that "+
+			"the ending of --out names, or tsv)", certlog.TSV, certlog.CSV, canonicalFormat, veronaFormat, evalFormat)
 		f.Text(&o.benchmark, "benchmark", "for eval-results: data set and task on the Hub, as in "+
 			"user/dataset:task")
 		f.Floats(&o.radii, "radii", []float64{0, 0.25, 0.5}, "for eval-results: radii of the accuracies")
@@ -70,6 +72,7 @@ eval-results is a YAML file for the folder .eval_results of a model on the Hub.`
 }
 
 func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
+	o.format = cmp.Or(o.format, certlog.Format(cli.FormatOf(cmd, o.out)), certlog.TSV)
 	if o.format == canonicalFormat {
 		return o.canonical(cmd, args[0])
 	}

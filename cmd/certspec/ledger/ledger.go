@@ -10,6 +10,6 @@ import (
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("ledger", "Read, compare, check and export ledgers and published logs", "",
-		infoCommand(), metricsCommand(), compareCommand(), queryCommand(), attestCommand(), verifyCommand(),
+		infoCommand(), metricsCommand(), compareCommand(), plotCommand(), queryCommand(), attestCommand(), verifyCommand(),
 		replayCommand(), exportCommand(), citeCommand())
 }

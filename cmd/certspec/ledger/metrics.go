@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -27,6 +28,7 @@ type fileMetrics struct {
 type metricsOptions struct {
 	logOptions
 	names     []string
+	dataName  string
 	bounds    bool
 	cap       float64
 	against   string
@@ -65,6 +67,7 @@ over images, paired.`,
 		o.logOptions.flags(f)
 		f.Words(&o.names, "names", nil, "what stands for the files, in their order (default the names of the files)",
 			nil)
+		f.DataName(&o.dataName)
 		f.BoolVar(&o.bounds, "bounds", false,
 			"also how the lower bounds of the probability are distributed over the certified images")
 		f.Float64Var(&o.cap, "cap", 0,
@@ -169,7 +172,8 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 		if l := logs[i]; l.Run != nil {
 			h := l.Run.Header
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, n ≤ %s.", m.Name,
-				h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, printable.Count(h.MaxSamples())))
+				h.Model.Name, cmp.Or(o.dataName, printable.DataName(h.Data.Name)), h.Sigma, h.Alpha, h.Rule.Name,
+				printable.Count(h.MaxSamples())))
 		}
 		if m.Bounds == nil || m.Bounds.Images == 0 {
 			continue

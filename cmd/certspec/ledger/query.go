@@ -46,7 +46,7 @@ Choose --share, --top-k and the level before you see counts: trying several and 
 		f.Float64Var(&o.budget, "budget", 0, "accuracy if an adversary moves images by this much on average")
 		f.BoolVar(&o.byClass, "by-class", false, "accuracy of each class; all classes hold at once")
 		f.Float64Var(&o.level, "level", 0, "failure probability of --budget and --by-class (default alpha)")
-		f.Out(&o.out, "file for the claims (default none)")
+		f.Out(&o.out, "file for the claims (default none)", ".claims", ".txt")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }

@@ -62,6 +62,7 @@ mean drop of the others.`,
 			"of certificates: how well the line of the other models predicts each model")
 		f.Float64Var(&o.within, "within", 0.02, "of --leave-one-out: tolerance, in accuracy")
 	})
+	o.table.Drawn = cli.FigureForms
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

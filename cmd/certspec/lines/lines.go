@@ -19,7 +19,7 @@ func Command() *cobra.Command {
 	return cli.Noun("lines", "Compare accuracy under a shift with accuracy without it, in probit units",
 		`Whether a model is robust or merely accurate: accuracy under a distribution shift against accuracy without it, in
 probit units, with the line of a baseline and what stands above it (effective robustness), certified accuracies
-included.`, tableCommand(), fitCommand(), agreeCommand())
+included.`, fitCommand(), cli.ForPapers(tableCommand()), cli.ForPapers(agreeCommand()))
 }
 
 // source says which file of models is read, and how.

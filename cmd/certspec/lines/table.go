@@ -44,6 +44,7 @@ appendix, 10 and 11 against the number that predicts best.`,
 		f.BoolVar(&o.appendix, "appendix", false, "the corruptions that the paper leaves to its appendix")
 		f.Float64Var(&o.clip.Share, "clip", 0, "accuracies are moved into [clip, 1 - clip]; 0: half an image")
 	})
+	o.table.Drawn = cli.FigureForms
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "table", "figure", "clip", "out")

@@ -58,6 +58,7 @@ func runCommand() *cobra.Command {
 		f.BoolVar(&o.html, "html", false, "also make a web page of each")
 		f.BoolVar(&o.save, "save", false, "replace each notebook by its executed copy")
 	})
+	cli.Records(cmd)
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd

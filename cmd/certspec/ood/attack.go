@@ -58,9 +58,10 @@ included, by the network in float64; it depends on the image, the mean image, th
 	})
 	o.outputFlags(cmd)
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Written(&o.Points, "points", ".npy file that keeps the best points, for transfer")
+		f.Written(&o.Points, "points", ".npy file that keeps the best points, for transfer", ".npy")
 	})
 	cli.First(cmd, "model", "data", "eps", "attacks", "out")
+	cli.Records(cmd, "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }

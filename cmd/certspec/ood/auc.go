@@ -39,8 +39,9 @@ type thresholdResult struct {
 func auc() *cobra.Command {
 	var o aucOptions
 	cmd := &cobra.Command{
-		Use:   "auc --in FILE --foreign FILE[,FILE]",
-		Short: "Compare the confidences on own and foreign images: clean, attacked and guaranteed",
+		Use:        "auc --in FILE --foreign FILE[,FILE]",
+		SuggestFor: []string{"auroc", "gauc"},
+		Short:      "Compare the confidences on own and foreign images: clean, attacked and guaranteed",
 		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under
 the ROC curve.
 

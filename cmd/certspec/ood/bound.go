@@ -70,6 +70,7 @@ integers themselves, and exact: nothing is rounded.`,
 	})
 	o.outputFlags(cmd)
 	cli.First(cmd, "model", "data", "eps", "method", "out")
+	cli.Records(cmd, "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }

@@ -63,7 +63,7 @@ least mean squared error. A run that was stopped goes on where it was.`,
 		f.Uint64Var(&o.seed, "seed", 1, "of their noise")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "file to write: .onnx, or .intnet with --exact")
+		f.Out(&o.out, "file to write: .onnx, or .intnet with --exact", ".onnx", ".intnet")
 		f.BoolVar(&o.exact, "exact", false,
 			"integers alone, with equal answers on every machine; a file named .intnet is meant so")
 	})
@@ -77,7 +77,9 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "data", "sigma", "out"); err != nil {
 		return err
 	}
-	o.exact = o.exact || intnet.IsName(o.out)
+	if o.exact = o.exact || intnet.IsName(o.out); o.exact {
+		cli.Records(cmd)
+	}
 	switch {
 	case o.calibrate < 1:
 		return cli.Usagef("--calibrate %d: expected at least 1 image", o.calibrate)
@@ -102,7 +104,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("calibrate") || list.Len() > o.calibrate {
+	if list.Len() > o.calibrate {
 		set = set.Subset(dataset.Count(o.calibrate))
 	}
 	images, err := set.Load(cmd.Context())

@@ -9,12 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/figure"
 	guarantee "github.com/certspec/certspec/internal/ood/heatmap"
 	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/ood"
@@ -28,7 +26,8 @@ type heatMapOptions struct {
 	window      int
 	frequencies []int
 	out         []string
-	tsv, png    string
+	tsv         string
+	pictures    []string
 	low, high   float64
 	json        *bool
 
@@ -47,7 +46,7 @@ func (o *heatMapOptions) guaranteed() bool {
 func heatMapCommand() *cobra.Command {
 	var o heatMapOptions
 	cmd := &cobra.Command{
-		Use:   "heatmap {MODEL | --exec COMMAND} --data NAME [--sigma S --ledgers FOLDER] [flags]",
+		Use:   "heatmap {MODEL | --exec COMMAND} --data NAME {--sigma S --ledgers FOLDER | --metric error} [flags]",
 		Short: "Draw a heat map of a model on images disturbed at one frequency",
 		Long: `Draw how a model bears each frequency: a value for each frequency (u, v) of a grid, periods over the height and
 the width.
@@ -107,13 +106,15 @@ pixel. The folder keeps a file for each frequency, as certspec ood bound writes 
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Folder(&o.Folder, "ledgers",
-			"folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are "+
-				"not kept)")
+			"folder of the ledgers, one for each frequency, which --metric acr and certified need; with --metric "+
+				"error, of the errors (default: they are not kept)")
 		f.Outs(&o.out, "file of the map: .csv (a line for each u), .tsv (a line u, v, value, images for each "+
-			"frequency) or .png (a picture); may be given several times")
+			"frequency), or a picture, .svg, .pdf or .png; may be given several times",
+			append([]string{".csv", ".tsv"}, cli.FigureForms...)...)
 		f.Float64Var(&o.low, "low", 0, "value at the dark end of the picture")
 		f.Float64Var(&o.high, "high", 0, "value at its bright end (default the largest one)")
 	})
+	cli.Records(cmd, "ledgers")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "sigma", "metric", "ledgers")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
@@ -251,9 +252,13 @@ func (o *heatMapOptions) checkGuarantee(cmd *cobra.Command) error {
 // files tells the files of --out apart, and gives the CSV file.
 func (o *heatMapOptions) files() (csv string, err error) {
 	for _, path := range o.out {
-		to := map[string]*string{".tsv": &o.tsv, ".png": &o.png}[strings.ToLower(filepath.Ext(path))]
-		if to == nil {
-			to = &csv
+		to := &csv
+		switch {
+		case cli.IsDrawing(path):
+			o.pictures = append(o.pictures, path)
+			continue
+		case strings.EqualFold(filepath.Ext(path), ".tsv"):
+			to = &o.tsv
 		}
 		if *to != "" {
 			return "", cli.Usagef("--out %s: there is %s already; expected one file of each kind", path, *to)
@@ -283,15 +288,10 @@ func (o *heatMapOptions) write(cmd *cobra.Command, m *spectral.Map, images int, 
 			return err
 		}
 	}
-	if o.png == "" {
-		return nil
+	for _, path := range o.pictures {
+		if err := drawMap(cmd, path, string(o.Metric), m, o.low, o.high); err != nil {
+			return err
+		}
 	}
-	const side = 4.5 * vg.Inch
-	drawn := figure.HeatMap{Title: string(o.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values,
-		Low: o.low, High: o.high}
-	data, err := figure.PNG(side+0.75*vg.Inch, side, drawn.Paint)
-	if err != nil {
-		return err
-	}
-	return cli.WriteOut(cmd, o.png, data)
+	return nil
 }

@@ -24,7 +24,12 @@ func (o *spectrumOptions) printProfile(cmd *cobra.Command, m *measured) error {
 	for k, r := range m.Amplitude.Profile() {
 		rings = append(rings, profileRing{r.Frequency, r.Bins, r.Mean, power[k].Mean})
 	}
-	if o.out != "" {
+	switch {
+	case cli.IsDrawing(o.out):
+		if err := drawProfile(cmd, o.out, m, rings); err != nil {
+			return err
+		}
+	case o.out != "":
 		rows := [][]string{{"frequency", "bins", "amplitude", "power"}}
 		for _, r := range rings {
 			rows = append(rows, []string{strconv.Itoa(r.Frequency), strconv.Itoa(r.Bins), cli.Number(r.Amplitude),

@@ -83,7 +83,8 @@ approximate, and there are no shares. Until all is measured, FILE.MODEL.parts ke
 			"random directions of an image in the place of all classes; 0: exact (of differences 32)")
 		f.IntVar(&o.Batch, "batch", 100, "images in one call of the model")
 	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file of records (.jsonl)") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file of records (.jsonl)", ".jsonl") })
+	cli.Records(cmd, "out")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "pairs", "corrupt", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -16,7 +16,7 @@ import (
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("spectral", "Measure images and models by frequency: spectra, heat maps, paths", "",
-		spectrumCommand(), heatMapCommand(), pathCommand(), recordCommand())
+		spectrumCommand(), heatMapCommand(), cli.ForPapers(pathCommand()), cli.ForPapers(recordCommand()))
 }
 
 // measured is the mean spectrum of the images that a command names.

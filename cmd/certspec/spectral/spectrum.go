@@ -36,24 +36,26 @@ type spectrumOptions struct {
 func spectrumCommand() *cobra.Command {
 	var o spectrumOptions
 	cmd := &cobra.Command{
-		Use:   "spectrum (--in FILE | --data SET) [flags]",
-		Short: "Compute the mean amplitude spectrum, or radial profile, of images or of differences",
+		Use:        "spectrum (--in FILE | --data SET) [flags]",
+		SuggestFor: []string{"profile", "amplitude"},
+		Short:      "Compute the mean amplitude spectrum, or radial profile, of images or of differences",
 		Long: `Compute the mean amplitude spectrum |F(x)| of images, or with --minus |F(x − y)|: what a corruption changes.
 
 The mean is over images and channels, F the unnormalised transform of images in [0, 1]. It prints the centroid and
 the slopes of amplitude and power against frequency, both logarithmic, from one period per image to one less than
-half the shorter side. --out writes the spectrum as a matrix, zero frequency in the middle.
+half the shorter side. --out writes the spectrum as a matrix, zero frequency in the middle, or draws it.
 
 With --profile, print and write the radial profile instead: the mean of |F(x)| and of |F(x)|² over images,
 channels and the frequencies whose azimuthal frequency √(u² + v²) rounds to the same number. Where the sides of
 the images differ, frequencies count periods per shorter side.`,
 		Example: "  certspec spectral spectrum --in fog.npy --minus clean.npy --out amplitude.csv --json\n" +
-			"  certspec spectral spectrum --data cifar10/test --profile",
+			"  certspec spectral spectrum --data cifar10/test --profile -o profile.pdf",
 		Args: cli.NoArgs,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "CSV file for the mean amplitudes, H×W, without a header; of --profile with one")
+		f.Out(&o.out, "file for the mean amplitudes: .csv (H×W, without a header; of --profile with one), or a "+
+			"picture of their logarithms, .svg, .pdf or .png", append([]string{".csv"}, cli.FigureForms...)...)
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.profile, "profile", false, "the radial profile of amplitude and power")
@@ -72,7 +74,12 @@ func (o *spectrumOptions) run(cmd *cobra.Command) error {
 	if o.profile {
 		return o.printProfile(cmd, m)
 	}
-	if o.out != "" {
+	switch {
+	case cli.IsDrawing(o.out):
+		if err := drawSpectrum(cmd, o.out, m); err != nil {
+			return err
+		}
+	case o.out != "":
 		var text bytes.Buffer
 		if err := m.Amplitude.WriteCSV(&text); err != nil {
 			return err

@@ -66,6 +66,7 @@ The same command with more corruptions adds their ledgers. certspec ledger metri
 		f.OutFolder(&o.Folder, "folder for the ledgers")
 		f.BoolVar(&o.list, "list", false, "print the names of the ledgers, and certify nothing")
 	})
+	cli.Records(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "corrupt", "sigma", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.certify(cmd) }

@@ -110,6 +110,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 				"steps 1, 2, 4, 8, …; the weights stay the same")
 		f.Written(&o.Checkpoint, "checkpoint", "path of the checkpoint while it runs (default PATH.checkpoint)")
 	})
+	cli.Records(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "net", "sigma", "epochs", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func Run(root *cobra.Command, args []string) int {
 	out, errs := &textWriter{printable.NewWriter(raw), raw}, printable.NewWriter(os.Stderr)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	out.Flush()
 	if err == nil && raw.err != nil {
 		err = fmt.Errorf("the output is not complete: %w", raw.err)
@@ -60,12 +61,39 @@ func Run(root *cobra.Command, args []string) int {
 		fmt.Fprintln(errs, "certspec:", err)
 		return exitUnknown
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(errs, "certspec: stopped on request; run the same command again to go on")
+		fmt.Fprintln(errs, "certspec: stopped on request; "+left(cmd))
 		return ExitStopped
 	default:
 		fmt.Fprintln(errs, "certspec:", movedIn(inWords(err)))
 		return ExitFailed
 	}
+}
+
+// recordsKey is the annotation of a command that goes on where it was stopped: the flags that name
+// what records its work, any of which is enough; "*": it always does.
+const recordsKey = "certspec_records"
+
+// Records marks a command that goes on where it was stopped, if one of the flags is given; with none, always.
+func Records(cmd *cobra.Command, flags ...string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	if cmd.Annotations[recordsKey] = "*"; len(flags) > 0 {
+		cmd.Annotations[recordsKey] = strings.Join(flags, " ")
+	}
+}
+
+// left says what a stopped command leaves, and how it goes on.
+func left(cmd *cobra.Command) string {
+	flags := strings.Fields(cmd.Annotations[recordsKey])
+	changed := func(flag string) bool { return flag == "*" || cmd.Flags().Changed(flag) }
+	switch {
+	case slices.ContainsFunc(flags, changed):
+		return "run the same command again to go on"
+	case len(flags) > 0:
+		return "nothing was recorded: with --" + flags[0] + " the same command goes on where it was"
+	}
+	return "nothing was recorded, and the same command begins anew"
 }
 
 // movedIn moves further lines of an error in, so that no name in it can look like another message.
@@ -91,20 +119,54 @@ func Noun(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			var names []string
-			for _, sub := range cmd.Commands() {
-				if !sub.Hidden {
-					names = append(names, sub.Name())
-				}
-			}
-			return Usagef("unknown command %q%s %s -h lists the commands", args[0],
-				then(nearest.DidYouMean(args[0], names)), cmd.CommandPath())
+			return Usagef("unknown command %q%s %s -h lists the commands", args[0], then(meant(cmd, args[0])),
+				cmd.CommandPath())
 		},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Annotations: map[string]string{nounKey: ""},
 	}
 	cmd.AddCommand(commands...)
 	return cmd
+}
+
+// meant is "; did you mean NAME?" of a word that is no command here: all commands anywhere that have
+// it as their name or as a word for what they do (SuggestFor); else one here with nearly that name;
+// else one anywhere.
+func meant(cmd *cobra.Command, word string) string {
+	var exact, here, last []string
+	pathOf := map[string]string{} // of a last word
+	var visit func(of *cobra.Command)
+	visit = func(of *cobra.Command) {
+		for _, sub := range of.Commands() {
+			if !sub.IsAvailableCommand() || sub.Name() == "completion" {
+				continue
+			}
+			path := sub.CommandPath()
+			if cmd == cmd.Root() {
+				path = strings.TrimPrefix(path, cmd.Name()+" ")
+			}
+			if sub.Name() == word || slices.Contains(sub.SuggestFor, word) {
+				exact = append(exact, path)
+			}
+			if of == cmd {
+				here = append(here, sub.Name())
+			} else if _, known := pathOf[sub.Name()]; !known {
+				last, pathOf[sub.Name()] = append(last, sub.Name()), path
+			}
+			visit(sub)
+		}
+	}
+	visit(cmd.Root())
+	if len(exact) > 0 {
+		return "; did you mean " + List(exact) + "?"
+	}
+	if near := nearest.DidYouMean(word, here); near != "" {
+		return near
+	}
+	if nearest.DidYouMean(word, last) != "" {
+		return "; did you mean " + pathOf[nearest.Of(word, last)] + "?"
+	}
+	return ""
 }
 
 // NoArgs refuses arguments as a wrong use.

@@ -229,7 +229,8 @@ func expected(kind string) string {
 func Needed(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if !cmd.Flags().Changed(name) {
-			return Usagef("--%s is missing: %s", name, cmd.Flags().Lookup(name).Usage)
+			usage, _, _ := strings.Cut(cmd.Flags().Lookup(name).Usage, " (default")
+			return Usagef("--%s is missing: %s", name, usage)
 		}
 	}
 	return nil

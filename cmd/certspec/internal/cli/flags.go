@@ -75,19 +75,31 @@ func JSON(cmd *cobra.Command) *bool {
 	return &v
 }
 
-// Out adds --out, -o, a file to write.
-func (f *Flags) Out(p *string, usage string) { f.out(p, "file", usage) }
+// Out adds --out, -o, a file to write in one of the forms; see checkForm. Without forms it is a record
+// of ours, which may have any name but one that says another form.
+func (f *Flags) Out(p *string, usage string, forms ...string) { f.out(p, "file", usage, forms) }
 
 // OutPath adds --out, -o, a file or folder to write to.
-func (f *Flags) OutPath(p *string, usage string) { f.out(p, "file or folder", usage) }
+func (f *Flags) OutPath(p *string, usage string) { f.out(p, "file or folder", usage, nil) }
 
 // OutFolder adds --out, -o, a folder to write to.
-func (f *Flags) OutFolder(p *string, usage string) { f.out(p, "folder", usage) }
+func (f *Flags) OutFolder(p *string, usage string) { f.out(p, "folder", usage, nil) }
 
-func (f *Flags) out(p *string, kind, usage string) {
+func (f *Flags) out(p *string, kind, usage string, forms []string) {
 	f.StringVarP(p, "out", "o", "", usage)
-	f.SetAnnotation("out", outKey, []string{kind})
-	f.completed["out"] = paths(kind == "folder")
+	f.written("out", kind, forms)
+}
+
+// written marks a flag as one that names what is written, in one of the forms.
+func (f *Flags) written(name, kind string, forms []string) {
+	f.SetAnnotation(name, outKey, append([]string{kind}, forms...))
+	f.completed[name] = paths(kind == "folder")
+}
+
+// Outs is Out for several files.
+func (f *Flags) Outs(p *[]string, usage string, forms ...string) {
+	f.StringArrayVarP(p, "out", "o", nil, usage)
+	f.written("out", "file", forms)
 }
 
 // File adds a flag that names a file to read, with one of the endings, or with any.
@@ -96,11 +108,10 @@ func (f *Flags) File(p *string, name, usage string, endings ...string) {
 	f.completed[name] = paths(false, endings...)
 }
 
-// Written adds a flag that names a further file to write.
-func (f *Flags) Written(p *string, name, usage string) {
+// Written adds a flag that names a further file to write, in one of the forms.
+func (f *Flags) Written(p *string, name, usage string, forms ...string) {
 	f.StringVar(p, name, "", usage)
-	f.SetAnnotation(name, outKey, []string{"file"})
-	f.completed[name] = paths(false)
+	f.written(name, "file", forms)
 }
 
 // Folder adds a flag that names a folder.
@@ -310,11 +321,4 @@ func OrNone(v float64) float64 {
 		return -1
 	}
 	return v
-}
-
-// Outs is Out for several files.
-func (f *Flags) Outs(p *[]string, usage string) {
-	f.StringArrayVarP(p, "out", "o", nil, usage)
-	f.SetAnnotation("out", outKey, []string{"file"})
-	f.completed["out"] = paths(false)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,15 +104,105 @@ func about(cmd *cobra.Command, long, examples string) *strings.Builder {
 	if examples != "" {
 		fmt.Fprintf(s, "\nExamples:\n%s\n", examples)
 	}
-	if hasCommands(cmd) {
+	switch {
+	case !hasCommands(cmd):
+	case cmd.HasParent():
 		s.WriteString("\nCommands:\n")
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() && sub.Name() != "completion" {
-				fmt.Fprintf(s, "  %-*s %s\n", cmd.Commands()[0].NamePadding(), sub.Name(), sub.Short)
+		of := commandsOf(cmd)
+		listCommands(s, of[""])
+		if len(of[papers]) > 0 {
+			s.WriteString("\nCommands for papers:\n")
+			listCommands(s, of[papers])
+		}
+	default:
+		s.WriteString("\n")
+		of := commandsOf(cmd)
+		for _, task := range tasks {
+			title := task.title
+			for _, sub := range of[task.title] {
+				fmt.Fprintf(s, "%-17s  %-11s %s\n", title, sub.Name(), sub.Short)
+				title = ""
+			}
+			if also := forPapers(cmd); task.title == papers && also != nil {
+				fmt.Fprintf(s, "%-17s  also        %s\n", "", strings.Join(also, ", "))
 			}
 		}
 	}
 	return s
+}
+
+// taskKey is the annotation of a command that names its task, where that is not the one of the table below.
+const taskKey = "certspec_task"
+
+// papers is the task of commands that serve the tables of a paper alone.
+const papers = "papers"
+
+// tasks are what people do, in the order of the first page of help, with its commands.
+var tasks = []struct{ title, commands string }{
+	{"certify", "preflight plan certify prove predict sweep merge bound"},
+	{"compare and check", "ledger report gate attack evaluate lines"},
+	{"calibrate", "calib"},
+	{"OOD", "ood"},
+	{"spectra", "spectral"},
+	{"corruptions", "corrupt augment"},
+	{"train", "train quantize join import export"},
+	{papers, "experiment adapt interpolate"},
+	{"set up", "dataset backend notebook version"},
+}
+
+// ForPapers marks a command below another as one that serves the tables of a paper alone.
+func ForPapers(cmd *cobra.Command) *cobra.Command {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[taskKey] = papers
+	return cmd
+}
+
+// commandsOf are the commands below one by their tasks, in the order of the tasks; "" is none.
+func commandsOf(cmd *cobra.Command) map[string][]*cobra.Command {
+	of := map[string][]*cobra.Command{}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "completion" {
+			of[taskOf(sub)] = append(of[taskOf(sub)], sub)
+		}
+	}
+	for _, task := range tasks {
+		order := strings.Fields(task.commands)
+		slices.SortStableFunc(of[task.title], func(a, b *cobra.Command) int {
+			return cmp.Compare(slices.Index(order, a.Name()), slices.Index(order, b.Name()))
+		})
+	}
+	return of
+}
+
+// taskOf is the task of a command.
+func taskOf(cmd *cobra.Command) string {
+	if cmd.Parent() == cmd.Root() {
+		for _, task := range tasks {
+			if slices.Contains(strings.Fields(task.commands), cmd.Name()) {
+				return task.title
+			}
+		}
+	}
+	return cmd.Annotations[taskKey]
+}
+
+// forPapers are the commands below others that serve papers alone.
+func forPapers(root *cobra.Command) (all []string) {
+	for _, of := range root.Commands() {
+		for _, sub := range commandsOf(of)[papers] {
+			all = append(all, of.Name()+" "+sub.Name())
+		}
+	}
+	return all
+}
+
+// listCommands writes a line for each command.
+func listCommands(s *strings.Builder, commands []*cobra.Command) {
+	for _, sub := range commands {
+		fmt.Fprintf(s, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+	}
 }
 
 func hasCommands(cmd *cobra.Command) bool { return cmd.HasAvailableSubCommands() }

@@ -17,13 +17,15 @@ type ImageOptions struct {
 	Recorded string // a file or folder of a run that this one goes on with or repeats: its JPEG decoder is taken
 
 	cmd                   *cobra.Command
+	called                string // by --data-name
 	skip, maxIndex, count int
 }
 
 // Flags adds --data and the flags that select images.
 func (o *ImageOptions) Flags(cmd *cobra.Command) {
 	Group(cmd, Data, func(f *Flags) {
-		f.Data(&o.Name, "data set, e.g. fashionmnist/test or folder:pictures; see certspec dataset list")
+		f.Data(&o.Name, "data set, e.g. fashionmnist/test, or a folder of pictures; see certspec dataset list")
+		f.DataName(&o.called)
 	})
 	o.SelectionFlags(cmd)
 }
@@ -31,13 +33,18 @@ func (o *ImageOptions) Flags(cmd *cobra.Command) {
 // Data adds --data.
 func (f *Flags) Data(p *string, usage string) { f.Named(p, "data", "", usage, DataNames) }
 
+// DataName adds --data-name.
+func (f *Flags) DataName(p *string) {
+	f.Text(p, "data-name", "what the data are called, in the place of their path: in files, tables and figures")
+}
+
 // DataNames are the names by which data sets open, or with which their names begin.
 func DataNames() []string {
 	var names []string
 	for _, s := range dataset.Sets() {
 		names = append(names, s.Name+"/train", s.Name+"/test")
 	}
-	return append(names, "folder:", "npy:")
+	return append(names, "folder:", "npy:", "npz:")
 }
 
 // SelectionFlags adds the flags that select images, among those that the name of the set says.
@@ -51,7 +58,15 @@ func (o *ImageOptions) SelectionFlags(cmd *cobra.Command) {
 }
 
 // Open opens the data set of --data.
-func (o *ImageOptions) Open() (*dataset.Dataset, error) { return o.OpenNamed(o.Name) }
+func (o *ImageOptions) Open() (*dataset.Dataset, error) {
+	d, err := o.OpenNamed(o.Name)
+	if err == nil && o.cmd.Flags().Changed("data-name") {
+		if d, err = d.Named(o.called); err != nil {
+			return nil, Usagef("--data-name %s: expected some letters, without brackets", o.called)
+		}
+	}
+	return d, err
+}
 
 // OpenNamed opens a data set with the flags that select images.
 func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {

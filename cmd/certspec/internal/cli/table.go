@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,27 +10,34 @@ import (
 )
 
 // TableOptions say in which form tables are written, and where to.
-type TableOptions struct{ Format, Out string }
+type TableOptions struct {
+	Format, Out string
+	Drawn       []string // endings of figures that the command draws in the place of a table
+}
+
+// TableForms are the forms of tables, with their endings.
+func TableForms() []string {
+	return []string{"markdown .md", "latex .tex", "csv .csv", "html .html", "text .txt"}
+}
+
+// FigureForms are the endings of figures.
+var FigureForms = []string{".svg", ".pdf", ".png"}
 
 // Flags adds --format and --out.
 func (o *TableOptions) Flags(cmd *cobra.Command) {
 	Group(cmd, Output, func(f *Flags) {
-		f.Out(&o.Out, "file to write (default standard output)")
+		f.Out(&o.Out, "file to write (default standard output)", append(TableForms(), o.Drawn...)...)
 		f.Named(&o.Format, "format", "", "form of the table: "+strings.Join(table.Forms, ", ")+
 			" (default the one that the ending of --out names, or markdown)", known(table.Forms...))
 	})
 }
 
-// Form is the one that --format or --out names, markdown for standard output; empty: none has the ending of --out.
+// Form is the one that --format or the ending of --out names, markdown where there is no ending; else it is empty.
 func (o *TableOptions) Form() string {
-	form := o.Format
-	if form == "" {
-		form = table.FormOf(o.Out)
+	if form := cmp.Or(o.Format, table.FormOf(o.Out)); form != "" || endingOf(o.Out) != "" {
+		return form
 	}
-	if form == "" && (o.Out == "" || o.Out == "-") {
-		form = "markdown"
-	}
-	return form
+	return "markdown"
 }
 
 // Write writes tables, with an empty line between them.
@@ -44,8 +52,7 @@ func (o *TableOptions) Write(cmd *cobra.Command, tables ...*table.Table) error {
 		case o.Format != "":
 			return Usagef("--format %s: expected %s", o.Format, List(table.Forms))
 		default:
-			return Usagef("--out %s: no form of a table has that ending; expected --format %s", o.Out,
-				List(table.Forms))
+			return Usagef("--out %s: no form of a table has that ending; expected .md, .tex, .csv, .html or .txt", o.Out)
 		}
 	}
 	return WriteOut(cmd, o.Out, []byte(strings.Join(parts, "\n")))

@@ -18,6 +18,9 @@ var topics = []topic{
   fashionmnist/test[skip=20,count=100]   some of its images
   folder:PATH                            pictures CLASS/PICTURE.png or .jpg in a folder, .tar or .tar.gz
   npy:IMAGES.npy,LABELS.npy              uint8 images, N×H×W×C, and N labels, which may be missing
+  npz:FILE.npz                           arrays of one file, as of MedMNIST: its test images; others by their
+                                         names, as npz:FILE.npz[images=train_images,labels=train_labels]
+  PATH                                   a folder, archive, .npy or .npz file that is there
 
 certspec dataset fetch NAME downloads a set into the cache, and checks it. Sets that cannot be
 downloaded are looked for below the folder CERTSPEC_DATA.
@@ -39,7 +42,8 @@ Prepare images:    in brackets behind the name, as 'folder:PATH[resize=256,crop=
 Corrupt images:    --corrupt fog:3 or --corrupt fog --severity 3, as CIFAR-10-C does;
                    certspec corrupt list names all corruptions.
 
-What was done to the images is recorded in the ledger, with a digest of the images.
+What was done to the images is recorded in the ledger, with a digest of the images. --data-name NAME
+says what the set is called there, and in tables and figures, in the place of its path.
 `},
 	{"model", "Our networks, ONNX files, and any program as a model", "exec",
 		`A model is one of three things.
