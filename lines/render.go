@@ -6,7 +6,7 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// Rendered returns the table as it is printed: a row for each shift and predictor, with slope and mean R² for each
+// Table returns the table as it is printed: a row for each shift and predictor, with slope and mean R² for each
 // group. A mark stands behind R² (* bold: above 0.5; ** second best; *** best).
 func (t *Table) Table() *table.Table {
 	out := &table.Table{Title: t.Title, Columns: []string{"shift", "predictor"}, Notes: []string{
@@ -32,7 +32,7 @@ func (t *Table) Table() *table.Table {
 	return out
 }
 
-// Rendered is the result as a table of its lines.
+// Table is the result as a table of its lines.
 func (r *Result) Table() *table.Table {
 	out := &table.Table{Title: fmt.Sprintf("%s on %s, probit units", r.Y, r.X), Columns: []string{"group", "models",
 		"slope", "interval", "intercept", "interval ", "R²", "reliability", "Deming's slope"},
@@ -79,7 +79,7 @@ func (r *Result) Above() *table.Table {
 	return out
 }
 
-// Rendered is the agreement as a table of its models, in percent.
+// Table is the agreement as a table of its models, in percent.
 func (a *Agreement) Table() *table.Table {
 	verdict := "reliable: R² of the agreements is at least"
 	if !a.Reliable {

@@ -50,7 +50,7 @@ type Card struct {
 	Command string  `json:"command"`                   // the command line
 }
 
-// Rendered is the card as a table for a reader.
+// Table is the card as a table for a reader.
 func (c *Card) Table() *table.Table {
 	t := table.New("", "")
 	t.Add("architecture", fmt.Sprintf("%s for images of %v", c.Architecture.Name, c.Architecture.Shape))

@@ -73,7 +73,7 @@ func hasOne(claim string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(claim, word) })
 }
 
-// Rendered is the table of the findings.
+// Table is the table of the findings.
 func (f *Findings) Table() *nb.Tabular {
 	t := nb.Columns("claim", "here, "+f.Unit, "published", "verdict")
 	for _, of := range f.List {
