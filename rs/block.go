@@ -24,7 +24,7 @@ type blocks struct {
 	top     bool // the largest of each noise sample
 
 	// Exactly one is set.
-	grid     *noise.Grid
+	grid     noise.Sampler
 	gaussian *noise.Gaussian
 }
 
@@ -33,12 +33,10 @@ func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law,
 	b := &blocks{model: model, classes: info.Classes, shape: info.Shape, samples: samples, seed: seed}
 	var err error
 	switch law {
-	case noise.LawGrid:
-		b.grid, err = noise.NewGrid(sigma)
 	case noise.LawGaussian:
 		b.gaussian, err = noise.NewGaussian(sigma)
 	default:
-		panic(fmt.Sprintf("rs: no sampler for the noise law %q", law))
+		b.grid, err = noise.NewSampler(law, sigma)
 	}
 	if err != nil {
 		return nil, optionErrorf("Sigma: %v", err)

@@ -111,7 +111,7 @@ func begin(model classifier.Classifier, opt Options, closed *Run, open func() (*
 		return s, err
 	}
 	f := &files{path: opt.Ledger, model: info.Name, closed: closed}
-	known, version := info, ledger.Version
+	known, version := info, ledger.VersionOf(opt.Noise)
 	if closed != nil {
 		version = closed.Header.Version
 		if known, err = named(model, info, closed.Header); err != nil {
@@ -225,7 +225,7 @@ func newHeader(opt Options, p *stopping.Plan, info classifier.Info, data ledger.
 	for _, name := range []*string{&h.Model.Name, &h.Data.Name} {
 		*name = strings.ToValidUTF8(*name, "\uFFFD") // as names of files may be
 	}
-	h.Format, h.Version = ledger.Format, ledger.Version
+	h.Format, h.Version = ledger.Format, ledger.VersionOf(opt.Noise)
 	if opt.Seed == 0 {
 		of := h
 		if opt.Paired {

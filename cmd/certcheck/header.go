@@ -77,8 +77,9 @@ type header struct {
 // unknown one, or a blank gives another line.
 func (h *header) read(line string) {
 	err := json.Unmarshal([]byte(line), h)
-	must(h.Format == "certspec-ledger" && h.Version >= 1 && h.Version <= 3 && err == nil,
-		"not the header of a ledger of version 1 to 3: %v", err)
+	must(h.Format == "certspec-ledger" && h.Version >= 1 && h.Version <= 4 && err == nil,
+		"not the header of a ledger of version 1 to 4: %v", err)
+	must((h.Version == 4) == (h.grey() != nil), "version %d with the noise %.40q", h.Version, h.Noise)
 	var again bytes.Buffer
 	enc := json.NewEncoder(&again)
 	enc.SetEscapeHTML(false)

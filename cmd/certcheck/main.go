@@ -7,7 +7,7 @@
 //	certcheck LEDGER…                 exit code 0: all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //	certcheck --gate RECORD           the verdict of "certspec gate --out RECORD", in gate.go
 //	certcheck --statement FILE OF     a statement on the ledger or record OF, in statement.go
-//	certcheck --strength FILE [BYTES] a file of "certspec prove", and its lists of images, in strength.go
+//	certcheck --strength FILE [BYTES [LEDGER]]  a file of "certspec prove", in strength.go
 //	certcheck --claims FILE LEDGER    also the claims of "certspec ledger query LEDGER --out FILE", in query.go
 //
 // Proven: The looks that the header announces spend α, and every image was looked at as announced.
@@ -92,8 +92,8 @@ func run(args []string, out, errs io.Writer) (code int) {
 	if len(args) == 3 && args[0] == "--statement" {
 		return statement(args[1], args[2], out, errs)
 	}
-	if len(args) > 1 && len(args) <= 3 && args[0] == "--strength" {
-		return strength(args[1], strings.Join(args[2:], ""), out, errs)
+	if len(args) > 1 && len(args) <= 4 && args[0] == "--strength" {
+		return strength(args[1:], out, errs)
 	}
 	claims := ""
 	if len(args) == 3 && args[0] == "--claims" {
@@ -101,7 +101,7 @@ func run(args []string, out, errs io.Writer) (code int) {
 	}
 	if len(args) == 0 || slices.ContainsFunc(args, func(file string) bool { return strings.HasPrefix(file, "-") }) {
 		fmt.Fprintln(errs, "usage: certcheck LEDGER…, certcheck --claims FILE LEDGER, certcheck --gate RECORD, "+
-			"certcheck --statement FILE LEDGER or certcheck --strength FILE [BYTES]")
+			"certcheck --statement FILE LEDGER or certcheck --strength FILE [BYTES [LEDGER]]")
 		return 2
 	}
 	for _, file := range args {

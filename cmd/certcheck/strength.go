@@ -19,23 +19,23 @@ import (
 // of its own (orbit.go), and compares how many images were asked, in which order, and the digest of
 // their bytes: so none was left out, and nothing else was asked. That the model answered so is left
 // to "certspec ledger replay".
-func strength(file, of string, out, errs io.Writer) (code int) {
-	text, err := os.ReadFile(file)
-	var data []byte
-	if err == nil && of != "" {
-		data, err = os.ReadFile(of)
+//
+// Of a proof from a ledger it also checks that, and tests in whole numbers that every image lies
+// where the claim holds (ellipsoid.go): the whole claim, given the ledger's counts.
+func strength(files []string, out, errs io.Writer) (code int) {
+	texts, err := make([][]byte, 3), error(nil)
+	for i, file := range files {
+		if texts[i], err = os.ReadFile(file); err != nil {
+			fmt.Fprintln(errs, plain(err.Error()))
+			return 1
+		}
 	}
-	says, reason, at := "", "", 0
-	if err != nil {
-		reason = err.Error()
-	} else {
-		says, reason, at = proven(string(text), data, of != "")
-	}
+	says, reason, at := proven(string(texts[0]), texts[1], texts[2])
 	if reason != "" {
-		fmt.Fprintf(errs, "%s:%d: %s\n", plain(file), at, plain(reason))
+		fmt.Fprintf(errs, "%s:%d: %s\n", plain(files[0]), at, plain(reason))
 		return 1
 	}
-	if _, err = fmt.Fprintf(out, "%s: %s\n", plain(file), says); err != nil {
+	if _, err = fmt.Fprintf(out, "%s: %s\n", plain(files[0]), says); err != nil {
 		fmt.Fprintln(errs, err)
 		return 1
 	}
@@ -64,11 +64,13 @@ type strengthHeader struct {
 	} `json:"data"`
 	Over   string `json:"over"`
 	Prover string `json:"prover"`
-	Batch  int    `json:"batch"`
-	Spaced int    `json:"spaced"`
+	Batch  int    `json:"batch,omitempty"`
+	Spaced int    `json:"spaced,omitempty"`
+	Ledger string `json:"ledger,omitempty"`
 }
 
-func proven(text string, data []byte, known bool) (says, reason string, at int) {
+func proven(text string, data, ledger []byte) (says, reason string, at int) {
+	known := data != nil
 	defer func() {
 		if r := recover(); r != nil {
 			reason = r.(string)
@@ -79,8 +81,15 @@ func proven(text string, data []byte, known bool) (says, reason string, at int) 
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	var h strengthHeader
 	err := json.Unmarshal([]byte(lines[0]), &h)
-	must(err == nil && h.Format == "certspec-strength" && h.Version == 1 && h.Prover == "list",
-		"not the header of proven strengths of version 1, by a list: %v", err)
+	must(err == nil && h.Format == "certspec-strength" && h.Version == 1,
+		"not the header of proven strengths of version 1: %v", err)
+	list := h.Prover == "list"
+	must((list && h.Batch > 0 && h.Spaced > 0 && h.Ledger == "") != (h.Prover == "ellipsoid" && h.Batch == 0 &&
+		h.Spaced == 0 && h.Ledger != ""), "want the prover list with its settings, or ellipsoid with a ledger")
+	var e *ellipsoid
+	if !list && ledger != nil {
+		e = readEllipsoid(ledger, h.Ledger, h.Data.Digest)
+	}
 	must(lines[0] == quote(h), "the header has every known key once, in order, and no other")
 	s := h.Model.Shape
 	size := s.Height * s.Width * s.Channels
@@ -102,17 +111,17 @@ func proven(text string, data []byte, known bool) (says, reason string, at int) 
 	var labelled, right, same, robust, spaced, wrong int
 	for k, line := range lines[1 : n+1] {
 		at = k + 2
-		l := readStrength(line)
+		l := readStrength(line, list)
 		must(!seen[l.id], "image %d came before", l.id)
-		must(max(l.label, l.class, l.other) < h.Model.Classes && l.agree <= h.Spaced,
+		must(max(l.label, l.class, l.other) < h.Model.Classes && (l.agree <= h.Spaced || !list),
 			"a class of %d or above, or more than %d spaced strengths", h.Model.Classes, h.Spaced)
-		must(l.flip != "" || l.class < 0 || l.from == o.name(0) && l.to == o.name(o.len-1) && l.agree == h.Spaced,
+		must(l.flip != "" || l.class < 0 || l.from == o.name(0) && l.to == o.name(o.len-1) && (l.agree == h.Spaced || !list),
 			"no change of class is named, and the proven interval or the spaced strengths are not all")
 		seen[l.id] = true
 		if known {
 			word := func(i int) int { return int(binary.LittleEndian.Uint64(data[len(head)+8*i:])) }
 			must(word(k) == l.id && word(n+k) == l.label, "the data has image %d with label %d there", word(k), word(n+k))
-			o.follow(l, data[len(head)+16*n+k*size:][:size])
+			o.follow(l, data[len(head)+16*n+k*size:][:size], e)
 		}
 		add := func(to *int, holds bool) bool {
 			if holds {
@@ -124,7 +133,7 @@ func proven(text string, data []byte, known bool) (says, reason string, at int) 
 		whole := add(&same, l.class >= 0 && l.flip == "")
 		if add(&right, l.label >= 0 && l.label == l.class) {
 			add(&robust, whole)
-			if add(&spaced, l.agree == h.Spaced) {
+			if add(&spaced, list && l.agree == h.Spaced) {
 				add(&wrong, !whole)
 			}
 		}
@@ -142,6 +151,12 @@ func proven(text string, data []byte, known bool) (says, reason string, at int) 
 	must(lines[at-1] == fmt.Sprintf("sha256 %x", sum.Sum(nil)), "want sha256 %x", sum.Sum(nil))
 	says = fmt.Sprintf("all holds: %s, %d strengths, %d images, %d with one class at all of them, %d of these as labelled",
 		h.Over, o.len, n, same, robust)
+	if e != nil && known {
+		return says + "\nProven: given the ledger's claims, all images of these lists keep theirs", "", 0
+	}
+	if !list {
+		return says + "\nNot proven: anything but form and totals; name the images and the ledger, too", "", 0
+	}
 	if known {
 		return says + "\nProven: the list of every image is complete up to its first change of class.\n" +
 			"Not proven: that the model answered so; \"certspec ledger replay\" asks it", "", 0
@@ -155,11 +170,13 @@ func proven(text string, data []byte, known bool) (says, reason string, at int) 
 type strengthLine struct {
 	id, label, class, asked, agree, other int
 	from, to, digest, flip                string
+	list                                  bool
 }
 
-func readStrength(line string) (l strengthLine) {
+func readStrength(line string, list bool) (l strengthLine) {
 	f := strings.Split(line, " ")
-	must(len(f) == 8 || len(f) == 11 && f[8] == "flip", "want 8 fields, or flip and two more")
+	must(len(f) == 8 || list && len(f) == 11 && f[8] == "flip" || !list && len(f) == 10 && f[8] == "outside",
+		"want 8 fields, and flip and two more, or of an ellipsoid outside and one")
 	number := func(text string) int {
 		if text == "-1" {
 			return -1
@@ -168,13 +185,22 @@ func readStrength(line string) (l strengthLine) {
 		must(n >= 0, "%.40q is no whole number", text)
 		return n
 	}
-	l = strengthLine{id: whole(f[0]), label: number(f[1]), class: number(f[2]), from: f[3], to: f[4], asked: whole(f[5]),
-		digest: f[6], agree: whole(f[7]), other: -1}
+	l = strengthLine{id: whole(f[0]), label: number(f[1]), class: number(f[2]), from: f[3], to: f[4],
+		asked:  whole(f[5]),
+		digest: f[6], other: -1, list: list}
+	if l.agree = whole(f[7]); !list && strings.HasPrefix(f[7], "-") {
+		l.agree = -max(whole(f[7][1:]), 0)
+	}
+	must(fmt.Sprint(l.agree) == f[7], "%.40q is no whole number", f[7])
 	if len(f) == 11 {
 		l.flip, l.other = f[9], number(f[10])
 		must(l.other != l.class && l.class >= 0, "a change to the same class, or from none")
 	}
-	must(l.id >= 0 && l.asked >= 0 && l.agree >= 0 && (l.class >= 0 || l.asked+l.agree == 0 && l.from == "-"),
+	if len(f) == 10 {
+		l.flip = f[9]
+	}
+	must(l.id >= 0 && l.asked >= 0 && (l.agree >= 0 || !list) &&
+		(l.class >= 0 || l.asked == 0 && l.agree == 0 && l.from == "-"),
 		"a number out of range, or strengths of an image whose class is not known")
 	return l
 }
@@ -190,18 +216,22 @@ type orbit struct {
 // follow asks in the order of the prover: outward from the strength that changes least, one up and
 // one down in turns, images that differ from their neighbour on the inner side; up to the change of
 // class.
-func (o *orbit) follow(l strengthLine, image []byte) {
+func (o *orbit) follow(l strengthLine, image []byte, e *ellipsoid) {
+	e.begin(l)
 	if l.class < 0 {
 		return
 	}
 	sum, asked, found := sha256.New(), 0, false
 	ask := func(i int, inner []byte) []byte {
 		next := o.at(image, i)
-		if inner == nil || !bytes.Equal(next, inner) {
-			sum.Write(next)
-			asked++
-		}
 		found = o.name(i) == l.flip
+		if inner == nil || !bytes.Equal(next, inner) {
+			must(e == nil || e.inside(image, next) != found, "the strength %s is inside or outside, unlike the line", o.name(i))
+			if l.list || !found {
+				sum.Write(next)
+				asked++
+			}
+		}
 		return next
 	}
 	low, high := o.unchanged, o.unchanged
@@ -223,6 +253,7 @@ func (o *orbit) follow(l strengthLine, image []byte) {
 	must(l.from == from && l.to == to, "the interval up to the change is %s to %s", from, to)
 	must(l.asked == asked, "%d different images are in the list up to there, %d were asked", asked, l.asked)
 	must(l.digest == fmt.Sprintf("%x", sum.Sum(nil)), "the images up to there have the digest %x", sum.Sum(nil))
+	e.end(l)
 }
 
 // newOrbit reads a range of strengths, as jpeg=10:100.

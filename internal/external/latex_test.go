@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/table"
 )
 
@@ -26,7 +27,7 @@ func TestExternalLaTeX(t *testing.T) {
 	}
 	const hostile = "a_b%c&d#e~f^g\\h{i}$j\r\\end{document}\rk [x]* 图 é\ttab"
 	h := ledger.Header{
-		Format: ledger.Format, Version: ledger.Version, Model: classifier.Info{Name: hostile, Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 2},
+		Format: ledger.Format, Version: ledger.VersionOf(noise.LawGrid), Model: classifier.Info{Name: hostile, Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 2},
 		Data: ledger.Data{Name: hostile, Digest: "sha256:" + strings.Repeat("0a", 32), Images: 2}, Sigma: .25, Noise: "grid/1", Alpha: .001, Selection: 100, Block: 100,
 		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Samples: 1000, Alpha: .001}}, Budget: hostile},
 	}

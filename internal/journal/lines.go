@@ -7,6 +7,8 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -58,6 +60,18 @@ func firstDifference(name string, a, b reflect.Value) (at, left, right string, d
 	l, _ := json.Marshal(a.Interface())
 	r, _ := json.Marshal(b.Interface())
 	return name, string(l), string(r), true
+}
+
+// Begins reports whether a file begins with a text, as that of a header.
+func Begins(path, text string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, len(text))
+	_, err = io.ReadFull(f, start)
+	return err == nil && string(start) == text
 }
 
 // Whole is the length of the whole lines of data.

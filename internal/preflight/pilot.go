@@ -127,7 +127,7 @@ func (p *pilot) askForms(ctx context.Context, model *purity.Model, forms []form,
 
 // sampler draws noise samples under either law.
 type sampler struct {
-	grid     *noise.Grid
+	grid     noise.Sampler
 	gaussian *noise.Gaussian
 	seed     uint64
 }
@@ -138,7 +138,7 @@ func (p *pilot) sampler() (*sampler, error) {
 	if p.opt.Noise == noise.LawGaussian {
 		s.gaussian, err = noise.NewGaussian(p.opt.Sigma)
 	} else {
-		s.grid, err = noise.NewGrid(p.opt.Sigma)
+		s.grid, err = noise.NewSampler(p.opt.Noise, p.opt.Sigma)
 	}
 	return s, err
 }

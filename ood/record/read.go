@@ -1,10 +1,8 @@
 package record
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -12,18 +10,7 @@ import (
 )
 
 // Is reports whether the first line of a file says that it is one.
-func Is(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	line, _ := bufio.NewReader(f).ReadBytes('\n')
-	var header struct {
-		Format string `json:"format"`
-	}
-	return json.Unmarshal(line, &header) == nil && header.Format == Format
-}
+func Is(path string) bool { return journal.Begins(path, headerBegin) }
 
 // Read reads a file, and checks all that it says of itself: the form of each line, the claims, the
 // digest. An unfinished file is no error; a foreign or damaged one is a *FormatError.

@@ -12,11 +12,20 @@ import (
 // Format and Version begin the header of every ledger that this package begins. It reads and goes on with those of
 // every version from 1 on. Version 2 has the rules "iss" and "betting", and shards. In version 3 the identity of the
 // model covers what computes (see classifier.Identity). Before, it covered whole files, with the times of training in
-// them. Nothing else is new.
+// them. Nothing else is new. Version 4 is of ledgers whose noise has a mode besides σ, see noise.Law; all others
+// remain of version 3.
 const (
 	Format  = "certspec-ledger"
-	Version = 3
+	Version = 4
 )
+
+// VersionOf is the version of a new ledger with a noise law.
+func VersionOf(law noise.Law) int {
+	if _, more := law.Grey(); more {
+		return Version
+	}
+	return 3
+}
 
 // Header is the first line: all that the counts and claims depend on.
 type Header struct {

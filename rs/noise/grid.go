@@ -135,19 +135,27 @@ func (g *Grid) Limits() (low, high int16) { return int16(g.low), int16(g.high) }
 // whole images or first is negative.
 func (g *Grid) AddTo(dst, image []int16, at Address, first int, failed []int) ([]int, error) {
 	n := samples(len(dst), len(image), first)
-	for i, x := range image {
-		if int(x) < g.low || int(x) > g.high {
-			return failed, &InputError{Argument: fmt.Sprintf("image value %d", i), Value: fmt.Sprint(x),
-				Expected: fmt.Sprintf("a grid value in [%d, %d]", g.low, g.high)}
-		}
+	if err := g.within(image); err != nil {
+		return failed, err
 	}
-	s := newGridStream(at, first, len(image))
+	s := newGridStream(LawGrid, at, first, blocks(len(image)))
 	for i := range n {
 		if !g.add(dst[i*len(image):(i+1)*len(image)], image, s) {
 			failed = append(failed, i)
 		}
 	}
 	return failed, nil
+}
+
+// within refuses values outside of Limits.
+func (g *Grid) within(image []int16) error {
+	for i, x := range image {
+		if int(x) < g.low || int(x) > g.high {
+			return &InputError{Argument: fmt.Sprintf("image value %d", i), Value: fmt.Sprint(x),
+				Expected: fmt.Sprintf("a grid value in [%d, %d]", g.low, g.high)}
+		}
+	}
+	return nil
 }
 
 // add draws the next sample and reports whether all its values are decided.

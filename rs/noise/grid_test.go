@@ -205,7 +205,7 @@ func TestChiSquare(t *testing.T) {
 func TestFailedSamples(t *testing.T) {
 	const length, number, first = 20, 6, 4
 	at := Address{Seed: 1, Image: 2, Block: 3}
-	identity := newGridStream(at, first, length)
+	identity := newGridStream(LawGrid, at, first, blocks(length))
 	// The 60 bits of value 13 of sample first+2, and of value 0 of sample first+5.
 	var cells []uint64
 	for c := range number {

@@ -70,10 +70,11 @@ func (b *cipherBits) suffixes(places []uint64) {
 	}
 }
 
-// newGridStream returns the stream of a block from sample number first on, for images of the given length.
-func newGridStream(at Address, first, length int) *gridStream {
-	secret := key(LawGrid, at, 0)
-	start := uint64(first) * uint64(blocks(length))
+// newGridStream returns the stream of a block from sample number first on, of so many blocks of the
+// cipher each.
+func newGridStream(law Law, at Address, first, blocks int) *gridStream {
+	secret := key(law, at, 0)
+	start := uint64(first) * uint64(blocks)
 	return &gridStream{bits: newBits([aes.BlockSize]byte(secret[:aes.BlockSize]), start), place: start * valuesPerBlock}
 }
 

@@ -12,10 +12,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 )
 
 // Law names a noise law together with the version of its random streams, as it is written
-// into the header of a ledger.
+// into the header of a ledger. "spectrum/1:grey@0=0.05" is Grid with one more mode, a shift of all
+// values together: see Law.Grey.
 type Law string
 
 const (
@@ -31,13 +33,19 @@ func ParseLaw(name string) (Law, error) {
 	case "gaussian", string(LawGaussian):
 		return LawGaussian, nil
 	}
+	if word, modes, found := strings.Cut(name, ":"); found && (word == spectrumWord || word == string(lawSpectrum)) {
+		return parseSpectrum(modes)
+	}
 	return "", &InputError{Argument: "noise law", Value: fmt.Sprintf("%q", name),
-		Expected: `"grid" or "gaussian" ("grid/1", "gaussian/1")`}
+		Expected: `"grid", "gaussian" ("grid/1", "gaussian/1") or "spectrum:grey@0=0.05"`}
 }
 
 // Sound reports whether certificates under this law hold in floating point and not only in
 // real arithmetic.
-func (l Law) Sound() bool { return l == LawGrid }
+func (l Law) Sound() bool {
+	_, more := l.Grey()
+	return more || l == LawGrid
+}
 
 // Address says where in a run a block of noise samples stands.
 type Address struct {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/strength"
 )
 
@@ -176,5 +180,128 @@ func TestCertcheckFindsBrokenProvers(t *testing.T) {
 	}
 	if said, ok := check(file, raw); ok || !strings.Contains(said, "not those of the data") {
 		t.Error(said)
+	}
+}
+
+// bright has class 1 where the mean of an image is at least 100 levels.
+func bright(t *testing.T) classifier.Classifier {
+	t.Helper()
+	return classifier.Func(shape, 2, func(image []float32) []float32 {
+		sum := float32(0)
+		for _, v := range image {
+			sum += v
+		}
+		return []float32{0, sum/float32(len(image)) - 100./255}
+	})
+}
+
+// A ledger with a grey mode proves brightness that the plain noise does not; the intervals are
+// those of a search over all whole shifts in floating point, and the checker agrees. Altered files,
+// ledgers and bytes are found out.
+func TestEllipsoid(t *testing.T) {
+	check, data, folder := checker(t), images(6), t.TempDir()
+	for i := range data.Labels {
+		data.Labels[i] = 1
+		for k := range shape.Len() { // from mid-grey up, with some values at the ends
+			data.Pixels[i*shape.Len()+k] = uint8(min(255, 110+12*i+int(data.Pixels[i*shape.Len()+k])/4*(1+i/4*3)))
+		}
+	}
+	data.Digest = data.ContentDigest()
+	var raw bytes.Buffer
+	if err := data.Indexed().WriteBytes(t.Context(), &raw); err != nil {
+		t.Fatal(err)
+	}
+	rawFile := filepath.Join(folder, "bytes")
+	if err := os.WriteFile(rawFile, raw.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reach := map[noise.Law]int{}
+	for _, law := range []noise.Law{"grid", "spectrum:grey@0=0.05"} {
+		path, file := filepath.Join(folder, string(law)[:4]+".ledger"), filepath.Join(folder, string(law)[:4]+".strength")
+		run, err := rs.Certify(t.Context(), bright(t), data, rs.Options{Sigma: 0.25, Noise: law, Rule: rs.Fixed, MaxSamples: 1000, Ledger: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || strings.Contains(string(text), `"version":4`) != (law != "grid") || strings.Contains(string(text), `"version":3`) != (law == "grid") {
+			t.Fatalf("%v: %.60s", err, text)
+		}
+		o := strength.Options{Over: strengths(t, "brightness=-40:40"), File: file}
+		f, err := strength.FromLedger(t.Context(), path, data, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range f.Lines {
+			r := run.Rows[i]
+			inside := func(theta int) bool {
+				for u := -45; u <= 45; u++ {
+					n := math.Pow(float64(u)*.25/.05, 2)
+					if law == "grid" && u != 0 {
+						continue
+					}
+					for _, v := range data.Image(i) {
+						n += math.Pow(float64(min(max(int(v)+theta, 0), 255)-int(v)-u), 2)
+					}
+					if math.Sqrt(n)/255 < r.Radius {
+						return true
+					}
+				}
+				return false
+			}
+			low, high := 0, 0 // outward, one up and one down in turns, until one is outside
+			for step := 1; step <= 40; step++ {
+				if !inside(step) {
+					break
+				}
+				high = step
+				if !inside(-step) {
+					break
+				}
+				low = -step
+			}
+			if l.From != fmt.Sprint(low) || l.To != fmt.Sprint(high) || l.Class != r.Class {
+				t.Errorf("%s, image %d: %+v; expected %d to %d", law, i, l, low, high)
+			}
+			reach[law] += high
+		}
+		if said, ok := check(file, rawFile, path); !ok || !strings.Contains(said, "keep theirs") {
+			t.Errorf("%s: %s", law, said)
+		}
+		if said, ok := check(file, rawFile); !ok || !strings.Contains(said, "Not proven: anything") {
+			t.Errorf("%s: %s", law, said)
+		}
+		again, err := strength.FromLedger(t.Context(), path, data, o)
+		if err != nil || again.Digest != f.Digest || again.Digest == "" {
+			t.Errorf("%v: %s", err, again.Digest)
+		}
+		if _, err := strength.Replay(t.Context(), f, bright(t), data, 0, nil); err == nil {
+			t.Error("a replay asked a model")
+		}
+		if law == "grid" {
+			continue
+		}
+		good, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, change := range [][2]string{{" outside ", " outside 1"}, {f.Lines[0].To + " ", f.Lines[0].To + "0 "}, {f.Lines[1].Digest, f.Lines[0].Digest},
+			{f.Header.Ledger, f.Lines[0].Digest}, {fmt.Sprintf(" %d outside", f.Lines[0].Shift), fmt.Sprintf(" %d outside", f.Lines[0].Shift+1)}, {"0 1 1 ", "0 1 0 "}} {
+			body := strings.Replace(string(good), change[0], change[1], 1)
+			body = body[:strings.LastIndex(body, "sha256 ")]
+			body += fmt.Sprintf("sha256 %x\n", sha256.Sum256([]byte(body)))
+			bad := filepath.Join(folder, "bad")
+			if err := os.WriteFile(bad, []byte(body), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if said, ok := check(bad, rawFile, path); ok || body == string(good) {
+				t.Errorf("%q: %s", change, said)
+			}
+		}
+		if _, ok := check(file, rawFile, filepath.Join(folder, "grid.ledger")); ok {
+			t.Error("another ledger")
+		}
+	}
+	if reach["spectrum:grey@0=0.05"] < 2*reach["grid"] || reach["grid"] < 1 {
+		t.Errorf("levels up: %v", reach)
 	}
 }

@@ -30,10 +30,21 @@ type Header struct {
 	Model   classifier.Info `json:"model"`
 	Data    ledger.Data     `json:"data"`
 	Over    string          `json:"over"`   // the strengths, as corrupt.ParseStrengths reads them
-	Prover  string          `json:"prover"` // "list": the model was asked about every image
-	Batch   int             `json:"batch"`  // images in one call of the model
-	Spaced  int             `json:"spaced"` // strengths at equal distances that are asked for comparison
+	Prover  string          `json:"prover"` // List or Ellipsoid
+	// of a list: images in one call of the model, and strengths at equal distances that are asked
+	// for comparison
+	Batch  int    `json:"batch,omitempty"`
+	Spaced int    `json:"spaced,omitempty"`
+	Ledger string `json:"ledger,omitempty"` // of an ellipsoid: the digest of the ledger
 }
+
+// The provers.
+const (
+	List      = "list"      // the model was asked about every image
+	Ellipsoid = "ellipsoid" // every image lies where a ledger certifies
+)
+
+func (h Header) list() bool { return h.Prover == List }
 
 // Line is what a file says of one image.
 type Line struct {
@@ -48,8 +59,14 @@ type Line struct {
 	// the SHA-256 of their bytes
 	Asked  int    `json:"asked"`
 	Digest string `json:"digest"`
-	Same   int    `json:"same"`           // of the equally spaced strengths: those at which the class is the same
-	Flip   *Flip  `json:"flip,omitempty"` // nil: the class is the same at all strengths
+	// of a list: the equally spaced strengths at which the class is the same
+	Same int `json:"same"`
+	// of a list: the strength next to the interval where the class is another; nil: there is none
+	Flip *Flip `json:"flip,omitempty"`
+	// of an ellipsoid: the grey shift that shows the farthest image of the interval to be inside,
+	// and the strength next to the interval that is outside; empty: there is none
+	Shift   int    `json:"shift,omitempty"`
+	Outside string `json:"outside,omitempty"`
 }
 
 // Flip is the strength next to the proven interval, and the class there.
@@ -59,7 +76,7 @@ type Flip struct {
 }
 
 // Proven reports whether the class is the same at all strengths.
-func (l Line) Proven() bool { return l.Class >= 0 && l.Flip == nil }
+func (l Line) Proven() bool { return l.Class >= 0 && l.Flip == nil && l.Outside == "" }
 
 // Claims is what a closed file says of all images together.
 type Claims struct {
@@ -109,16 +126,7 @@ func (e *MismatchError) Error() string {
 }
 
 // Is reports whether the first line of a file says that it is one.
-func Is(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	start := make([]byte, len(headerBegin))
-	_, err = f.Read(start)
-	return err == nil && string(start) == headerBegin
-}
+func Is(path string) bool { return journal.Begins(path, headerBegin) }
 
 const headerBegin = `{"format":"` + format + `","version":`
 
@@ -160,7 +168,7 @@ func decode(path string, data []byte) (*File, error) {
 	}
 	seen := map[int]bool{}
 	for f.committed = len(data) - len(rest); len(rest) > 0 && !bytes.HasPrefix(rest, []byte("claims ")); {
-		l, err := parseLine(next())
+		l, err := f.Header.parseLine(next())
 		switch {
 		case err != nil:
 			return fail("%v", err)
@@ -211,8 +219,10 @@ func (h Header) encode() ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case h.Prover != "list" || h.Batch < 1 || h.Spaced < 1 || h.Data.Images < 1 || h.Model.Classes < 2:
-		return nil, errors.New(`want the prover "list", and 1 as the least batch, spaced strengths and images, and 2 classes`)
+	case h.list() && (h.Batch < 1 || h.Spaced < 1 || h.Ledger != "") || h.Data.Images < 1 || h.Model.Classes < 2 ||
+		!h.list() && (h.Prover != Ellipsoid || h.Batch != 0 || h.Spaced != 0 || h.Ledger == ""):
+		return nil, errors.New(`want the prover "list" with a batch and spaced strengths, or "ellipsoid" with a ledger; ` +
+			`an image and two classes at least`)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -253,27 +263,36 @@ func (h Header) sameRun(path string, run Header) error {
 	return nil
 }
 
-// append writes the line of an image.
-func (l Line) append(b []byte) []byte {
+// appendLine writes the line of an image.
+func (h Header) appendLine(b []byte, l Line) []byte {
 	from, to := l.From, l.To
 	if from == "" {
 		from, to = "-", "-"
 	}
-	b = fmt.Appendf(b, "%d %d %d %s %s %d %s %d", l.Image, l.Label, l.Class, from, to, l.Asked, l.Digest, l.Same)
+	b = fmt.Appendf(b, "%d %d %d %s %s %d %s ", l.Image, l.Label, l.Class, from, to, l.Asked, l.Digest)
+	if !h.list() {
+		b = strconv.AppendInt(b, int64(l.Shift), 10)
+		if l.Outside != "" {
+			b = fmt.Appendf(b, " outside %s", l.Outside)
+		}
+		return append(b, '\n')
+	}
+	b = strconv.AppendInt(b, int64(l.Same), 10)
 	if l.Flip != nil {
 		b = fmt.Appendf(b, " flip %s %d", l.Flip.Theta, l.Flip.Class)
 	}
 	return append(b, '\n')
 }
 
-// parseLine reads the line of an image, which has one form: what append gives of it.
-func parseLine(text string) (Line, error) {
+// parseLine reads the line of an image, which has one form: what appendLine gives of it.
+func (h Header) parseLine(text string) (Line, error) {
 	fields := strings.Split(text, " ")
 	bad := func() (Line, error) {
-		return Line{}, fmt.Errorf("%s: want image, label, class, from, to, asked, digest, same, and where the class "+
-			"changes flip, strength, class", journal.Quote([]byte(text)))
+		return Line{}, fmt.Errorf("%s: want image, label, class, from, to, asked, digest and same, and where the "+
+			"class changes flip, strength, class; of an ellipsoid shift for same, and outside, strength",
+			journal.Quote([]byte(text)))
 	}
-	if len(fields) != 8 && (len(fields) != 11 || fields[8] != "flip") {
+	if n := len(fields); n != 8 && (n != 11 || fields[8] != "flip") && (n != 10 || fields[8] != "outside") {
 		return bad()
 	}
 	var l Line
@@ -282,7 +301,13 @@ func parseLine(text string) (Line, error) {
 	if l.From, l.To, l.Digest = fields[3], fields[4], fields[6]; l.From == "-" {
 		l.From, l.To = "", ""
 	}
-	if len(fields) == 11 {
+	if !h.list() {
+		numbers[4] = &l.Shift
+	}
+	switch len(fields) {
+	case 10:
+		l.Outside = fields[9]
+	case 11:
 		l.Flip = &Flip{Theta: fields[9]}
 		numbers, texts = append(numbers, &l.Flip.Class), append(texts, fields[10])
 	}
@@ -293,9 +318,10 @@ func parseLine(text string) (Line, error) {
 		}
 	}
 	digest, err := hex.DecodeString(l.Digest)
-	if string(l.append(nil)) != text+"\n" || err != nil || len(digest) != sha256.Size || l.Image < 0 || l.Label < -1 ||
-		l.Class < -1 || l.Asked < 0 || l.Same < 0 || l.Flip != nil && (l.Flip.Class < -1 || l.Flip.Class == l.Class) ||
-		l.Class < 0 && (l.From != "" || l.Asked > 0 || l.Same > 0 || l.Flip != nil) {
+	same := l.Flip != nil && (l.Flip.Class < -1 || l.Flip.Class == l.Class)
+	nothing := l.From == "" && l.Asked == 0 && l.Same == 0 && l.Shift == 0 && l.Flip == nil && l.Outside == ""
+	if string(h.appendLine(nil, l)) != text+"\n" || err != nil || len(digest) != sha256.Size || l.Image < 0 ||
+		l.Label < -1 || l.Class < -1 || l.Asked < 0 || l.Same < 0 || same || l.Class < 0 && !nothing {
 		return bad()
 	}
 	return l, nil
@@ -315,7 +341,8 @@ func (f *File) claims() Claims {
 		count(&c.Proven, l.Proven())
 		if right := count(&c.Right, l.Label >= 0 && l.Label == l.Class); right {
 			count(&c.Robust, l.Proven())
-			if count(&c.SpacedSame, l.Same == f.Header.Spaced) {
+			same := f.Header.list() && l.Same == f.Header.Spaced
+			if count(&c.SpacedSame, same) {
 				count(&c.SpacedWrong, !l.Proven())
 			}
 		}

@@ -36,6 +36,10 @@ func Replay(ctx context.Context, f *File, model classifier.Classifier, data imag
 		return nil, fmt.Errorf("strength: %s is of model %s and data %s, these are %s and %s", f.Path,
 			h.Model.Identity.Weights, h.Data.Digest, p.info.Identity.Weights, p.images.Digest)
 	}
+	if !f.Header.list() {
+		return nil, fmt.Errorf("strength: %s is proven from a ledger and asked no model: replay the ledger, and check "+
+			"the file with certcheck", f.Path)
+	}
 	p.batch = f.Header.Batch
 	if count < 1 || count > len(f.Lines) {
 		count = len(f.Lines)
@@ -52,7 +56,7 @@ func Replay(ctx context.Context, f *File, model classifier.Classifier, data imag
 		if err != nil {
 			return nil, err
 		}
-		if string(got.append(nil)) != string(want.append(nil)) {
+		if string(f.Header.appendLine(nil, got)) != string(f.Header.appendLine(nil, want)) {
 			r.Different = append(r.Different, want.Image)
 		}
 		if report != nil {

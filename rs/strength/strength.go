@@ -19,6 +19,12 @@
 //	                                                   strengths, and those of them that change in between
 //	sha256 <64 hexadecimal digits>                     of all bytes before this line
 //
+// FromLedger proves the same of the smoothed classifier, at the ledger's α, without asking a model:
+// every image of the list lies where the claim on the clean image holds. Its lines end otherwise:
+//
+//	20 7 7 -25 25 51 77be… 3             the grey shift that shows the farthest image to be inside
+//	21 3 3 -9 12 22 0c1d… -9 outside -10 the strength next to the interval
+//
 // The digest of a line is the SHA-256 of the bytes of the asked images, in the order of
 // corrupt.Orbits: outward from the strength that is nearest to no corruption. A file of a run that
 // was stopped goes on behind its last line, and ends with the bytes of one that was not.
@@ -66,9 +72,18 @@ func Prove(ctx context.Context, model classifier.Classifier, data imageset.Sourc
 	if err != nil {
 		return nil, err
 	}
-	header := Header{format, version, ledger.Program{Version: o.Program}, p.info,
-		ledger.Data{Name: p.images.Name, Digest: p.images.Digest, Images: p.images.Len()}, o.Over.String(), "list", p.batch,
-		len(p.orbits.Spaced(cmp.Or(o.Spaced, 5)))}
+	header := Header{Format: format, Version: version, Program: ledger.Program{Version: o.Program}, Model: p.info,
+		Data: ledger.Data{Name: p.images.Name, Digest: p.images.Digest, Images: p.images.Len()},
+		Over: o.Over.String(), Prover: List, Batch: p.batch, Spaced: len(p.orbits.Spaced(cmp.Or(o.Spaced, 5)))}
+	return p.record(ctx, header, o, func() func(context.Context, int) (Line, error) {
+		asker := p.asker()
+		return func(ctx context.Context, place int) (Line, error) { return asker.line(ctx, place, header.Spaced) }
+	})
+}
+
+// record makes the lines that the file of a run does not have yet, and closes it.
+func (p *prover) record(ctx context.Context, header Header, o Options,
+	worker func() func(context.Context, int) (Line, error)) (*File, error) {
 	w, f, err := open(o.File, header)
 	if err != nil {
 		return nil, err
@@ -85,7 +100,7 @@ func Prove(ctx context.Context, model classifier.Classifier, data imageset.Sourc
 	if f.Claims != nil {
 		return f, nil
 	}
-	if err := p.run(ctx, f, w, o); err != nil {
+	if err := p.run(ctx, f, w, o, worker); err != nil {
 		return f, err
 	}
 	claims := f.claims()
@@ -181,7 +196,8 @@ func newProver(ctx context.Context, model classifier.Classifier, data imageset.S
 
 // run proves the images that the file does not have, several at once, and commits them in their
 // order.
-func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options) error {
+func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options,
+	worker func() func(context.Context, int) (Line, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workers := cmp.Or(o.Workers, rs.DefaultWorkers(p.info.Identity))
@@ -194,7 +210,7 @@ func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options)
 			delete(finished, len(f.Lines))
 			f.Lines = append(f.Lines, l)
 			if w != nil {
-				w.Append(l.append(nil))
+				w.Append(f.Header.appendLine(nil, l))
 			}
 		}
 		if w != nil && time.Since(synced) > time.Second {
@@ -218,7 +234,7 @@ func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options)
 		o.Progress(s)
 	}
 	work := func() {
-		asker := p.asker()
+		line := worker()
 		for {
 			mutex.Lock()
 			place := next
@@ -227,7 +243,7 @@ func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options)
 			if place >= p.images.Len() || ctx.Err() != nil {
 				return
 			}
-			l, err := asker.line(ctx, place, f.Header.Spaced)
+			l, err := line(ctx, place)
 			mutex.Lock()
 			if err == nil {
 				finished[place] = l

@@ -139,6 +139,12 @@ func (r *Report) noise() string {
 		return "Gaussian in floating point. The claims hold for real arithmetic: rounding errors of the noise, and " +
 			"of adding it, are not accounted for."
 	}
+	if sd, more := r.Header.Noise.Grey(); more {
+		return fmt.Sprintf("The Gaussian rounded to the grid of 8-bit images, a shift of all values together with "+
+			"standard deviation %v, in whole levels, and a clamp, which are part of what is smoothed; this discrete "+
+			"law is sampled without rounding error. The claims hold in floating point, for inputs whose values are "+
+			"multiples of 1/255.", sd)
+	}
 	return fmt.Sprintf("A law that this program does not know: %q.", r.Header.Noise)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // SigmaFlag adds --sigma.
@@ -19,8 +20,29 @@ func (f *Flags) SigmaFlag(p *float64) {
 
 // NoiseFlag adds --noise.
 func (f *Flags) NoiseFlag(p *noise.Law) {
-	Choice(f, p, "noise", noise.Law("grid"),
-		"law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)", "grid", "gaussian")
+	const usage = "law of the noise: grid (sound in floating point), gaussian (in real arithmetic only), or " +
+		"spectrum:grey@0=0.05, which is grid and a shift of all values together, with that standard deviation: " +
+		"certspec prove LEDGER then proves brightness"
+	Choice(f, p, "noise", noise.Law("grid"), usage, "grid", "gaussian")
+	flag := f.Lookup("noise")
+	flag.Value = lawValue{flag.Value, p}
+}
+
+// lawValue is a choice of laws that also takes a spectrum.
+type lawValue struct {
+	pflag.Value
+	law *noise.Law
+}
+
+func (v lawValue) Set(text string) error {
+	if !strings.HasPrefix(text, "spectrum:") {
+		return v.Value.Set(text)
+	}
+	law, err := noise.ParseLaw(text)
+	if err == nil {
+		*v.law = law
+	}
+	return err
 }
 
 // RuleFlag adds --rule.

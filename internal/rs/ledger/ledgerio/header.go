@@ -101,6 +101,10 @@ func checkHeader(h ledger.Header) error {
 	if h.Version < 2 && !plain(h) {
 		return fmt.Errorf("version %d has no sizes, targets, futility, relative tolerance or shard", h.Version)
 	}
+	if least := ledger.VersionOf(h.Noise); (h.Version == ledger.Version) != (least == ledger.Version) {
+		return fmt.Errorf("noise %s in a ledger of version %d, want version %d", journal.Quote([]byte(h.Noise)),
+			h.Version, least)
+	}
 	if err := checkShard(h.Shard); err != nil {
 		return err
 	}

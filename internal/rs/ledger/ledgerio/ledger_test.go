@@ -17,11 +17,12 @@ import (
 	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 func header() ledger.Header {
 	return ledger.Header{
-		Format: ledger.Format, Version: ledger.Version,
+		Format: ledger.Format, Version: ledger.VersionOf(noise.LawGrid),
 		Model: classifier.Info{Name: "toy", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 12,
 			Identity: classifier.Identity{Weights: "formula <&>", Engine: "toy"}},
 		Data: ledger.Data{Name: "grey", Digest: "sha256:00", Images: 3}, Sigma: .25, Noise: "grid/1", Seed: 1<<64 - 1,
@@ -265,7 +266,7 @@ func TestNewerVersion(t *testing.T) {
 	os.WriteFile(path, []byte(`{"format":"certspec-ledger","version":7,"all":"new"}`+"\n"), 0o666)
 	_, err := Read(path)
 	var version *ledger.VersionError
-	if !errors.As(err, &version) || version.Version != 7 || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "versions 1 to 3") {
+	if !errors.As(err, &version) || version.Version != 7 || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "versions 1 to 4") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -4,8 +4,12 @@ package ledgerio
 import (
 	"io"
 
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/rs/ledger"
 )
+
+// Is reports whether the first line of a file says that it is a ledger.
+func Is(path string) bool { return journal.Begins(path, headerBegin) }
 
 // Read reads the ledger in a file. An unfinished or torn ledger is no error; a foreign, damaged or
 // newer one is: a *FormatError or *VersionError.

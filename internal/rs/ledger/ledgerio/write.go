@@ -31,7 +31,7 @@ type Writer struct {
 // ErrLocked if another process writes the file.
 func Open(path string, header ledger.Header) (*Writer, *ledger.Ledger, error) {
 	header.Format = ledger.Format
-	header.Version = cmp.Or(header.Version, ledger.Version)
+	header.Version = cmp.Or(header.Version, ledger.VersionOf(header.Noise))
 	line, err := encodeHeader(header)
 	if err != nil {
 		return nil, nil, err

@@ -15,11 +15,12 @@ import (
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 func scoredHeader() ledger.Header {
 	return ledger.Header{
-		Format: ledger.Format, Version: ledger.Version,
+		Format: ledger.Format, Version: ledger.VersionOf(noise.LawGrid),
 		Model: classifier.Info{Name: "toy", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 12,
 			Identity: classifier.Identity{Weights: "formula", Engine: "toy"}},
 		Data: ledger.Data{Name: "grey", Digest: "sha256:00", Images: 3}, Sigma: .25, Noise: "grid/1", Seed: 1,
