@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -36,6 +37,21 @@ func (m *Model) forImages(ctx context.Context, s pixel.Shape, sigma float64) (*n
 		return nil, nil, fmt.Errorf("engine: images of %v for a network that takes %v", s, network.InputShape())
 	}
 	return grid, network, nil
+}
+
+// Ranges are the images that gave the ranges of a quantised network; none of another.
+func (m *Model) Ranges() (set ledger.Data, ok bool) {
+	if m.whole() {
+		n, err := m.load()
+		if err != nil {
+			return set, false
+		}
+		r := n.(*integerNetwork).record
+		return ledger.Data{Name: r.Data, Digest: r.DataDigest, Images: r.Images}, r.Images > 0
+	}
+	var r quantize.Record
+	ok = m.property(quantize.Key, &r)
+	return ledger.Data{Name: r.Data, Digest: r.DataDigest, Images: r.Images}, ok && r.Images > 0
 }
 
 // Quantize writes the network as an ONNX file that computes in integers of 8 bits (package quantize). The ranges of

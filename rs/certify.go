@@ -231,7 +231,7 @@ func newHeader(opt Options, p *stopping.Plan, info classifier.Info, data ledger.
 		if opt.Paired {
 			of.Model.Identity.Weights = ""
 		}
-		h.Seed = derivedSeed(of)
+		h.Seed = ledgerio.DerivedSeed(of)
 	}
 	return h
 }

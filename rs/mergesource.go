@@ -31,10 +31,6 @@ func newSource(file string) (*source, error) {
 		return nil, err
 	}
 	s := &source{file: file, scan: scan, header: scan.Header()}
-	if _, err := stopping.Of(s.header); err != nil {
-		scan.Close()
-		return nil, fmt.Errorf("ledger %s: %w", file, err)
-	}
 	if s.scores, err = scorefile.OpenReader(file, s.header); err != nil {
 		scan.Close()
 		return nil, err

@@ -188,7 +188,7 @@ func TestReplayRefuses(t *testing.T) {
 	if _, err := rs.Replay(ctx, opt.Ledger, m, data, rs.ReplayOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	unknown := altered(t, opt.Ledger, `"noise":"grid/1"`, `"noise":"grid/9"`)
+	unknown := altered(t, altered(t, opt.Ledger, `"seed_chosen":false`, `"seed_chosen":true`), `"noise":"grid/1"`, `"noise":"grid/9"`)
 	if _, err := rs.Replay(t.Context(), unknown, m, data, rs.ReplayOptions{}); err == nil || !strings.Contains(err.Error(), `the noise is "grid/9"`) {
 		t.Errorf("%v", err)
 	}

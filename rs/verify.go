@@ -45,10 +45,6 @@ func Verify(ctx context.Context, path string) (Verified, error) {
 	}
 	defer a.scan.Close()
 	h := a.header
-	if want := derivedSeed(h); !h.SeedChosen && h.Seed != want {
-		return Verified{}, a.errorf(1,
-			"header: the seed %d is called derived, but from model, data and settings follows %d", h.Seed, want)
-	}
 	v := Verified{Header: h}
 	a.scores, err = scorefile.OpenReader(path, h)
 	switch {

@@ -17,7 +17,8 @@ import (
 // image in the order of the test: place among the labelled images; label; class (−1: none is certified at the
 // radius), hits and noise samples of the old and the new network.
 //
-// The seed follows from the other fields, and the order from the seed. A class is certified if its hits reject "p ≤
+// The seed follows from the other fields, and the order from the seed; since version 2 names and
+// engines enter it no more. A class is certified if its hits reject "p ≤
 // Φ(r/σ)" (leastHits). An image counts 1 if the new network lost it, −1 if it gained it, else 0. Let S be the sum
 // over all N images, a the largest whole number up to drop·N, and S_t the sum of the first t. If S ≤ a, the next
 // count d has a mean of at most m = (a−S_t)/(N−t), as all orders are equally likely; so the average over bets f of
@@ -46,22 +47,24 @@ func verdict(text string) (says, reason string, at int) {
 	at = 1
 	defer func() {
 		if r := recover(); r != nil {
-			reason = r.(string)
+			reason = fmt.Sprint(r)
 		}
 	}()
 	lines := strings.Split(text, "\n")
-	var h struct {
-		Format, Seed                                                       string
-		Images, Samples, Block, Sigma, Radius, Drop, Level, Alpha, Version json.Number
-	}
+	var h gateHeader
 	err := json.Unmarshal([]byte(lines[0]), &h)
-	must(err == nil && h.Format == "certspec-gate" && h.Version == "1", "not the record of a gate of version 1: %v", err)
-	digest := sha256.Sum256([]byte(strings.Replace(lines[0], `"seed":"`+h.Seed+`"`, `"seed":"0"`, 1)))
-	seed := binary.BigEndian.Uint64(digest[:8]) | 1
+	must(err == nil && h.Format == "certspec-gate" && (h.Version == "1" || h.Version == "2"),
+		"not the record of a gate of version 1 or 2%s", otherThanGate(lines[0], h.Format, err))
+	must(lines[len(lines)-1] == "", "the file was cut within its last line")
+	again, err := json.Marshal(h)
+	must(err == nil && string(again) == lines[0], "the first line has every known key once, in order, and no other")
+	seed := h.seed()
 	must(h.Seed == fmt.Sprint(seed), "the seed does not follow from the other fields")
 	c := &checker{terms: 1e9, sigma: exact(h.Sigma), alpha: exact(h.Alpha), least: map[string]int{}}
 	images, most, block := whole(h.Images), whole(h.Samples), whole(h.Block)
-	must(images > 0 && most > 0 && block > 0 && c.sigma.Sign() > 0, "a setting out of range")
+	must(images > 0 && images <= mostImages && most > 0 && block > 0 && c.sigma.Sign() > 0, "a setting out of range")
+	classes := whole(h.Old.Classes)
+	must(classes > 0 && h.Old.Classes == h.New.Classes, "networks of %s and %s classes", h.Old.Classes, h.New.Classes)
 	must(c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0, "a setting out of range")
 	q, radius := half, exact(h.Radius)
 	if radius.Sign() > 0 { // rounded up to 15 decimals
@@ -69,13 +72,16 @@ func verdict(text string) (says, reason string, at int) {
 		q = (probability(units) + 1).exact()
 	}
 	must(q.Cmp(one) < 0, "no number of noise samples certifies the radius %s", h.Radius)
-	exactDrop := times(exact(h.Drop), big.NewRat(int64(images), 1))
+	drop := exact(h.Drop)
+	must(radius.Sign() >= 0 && drop.Sign() >= 0 && drop.Cmp(one) < 0, "a setting out of range")
+	exactDrop := times(drop, big.NewRat(int64(images), 1))
 	allowed := int(new(big.Int).Quo(exactDrop.Num(), exactDrop.Denom()).Int64())
 	level, _ := exact(h.Level).Float64()
 	must(level > 0 && level < 0.5, "a level of %s", h.Level)
 	order := rand.New(rand.NewPCG(seed, 1)).Perm(images)
 	certified := func(label, class, k, n int) int {
-		must(n >= 0 && n <= most && n%block == 0 && k >= 0 && k <= n && class >= -1, "%d hits of %d noise samples", k, n)
+		must(n >= 0 && n <= most && n%block == 0 && k >= 0 && k <= n && class >= -1 && class < classes,
+			"%d hits of %d noise samples for class %d of %d", k, n, class, classes)
 		must((class >= 0) == (n > 0 && k >= c.leastHits(n, q)), "%d hits of %d noise samples for class %d", k, n, class)
 		if class >= 0 && class == label {
 			return 1
@@ -94,7 +100,8 @@ func verdict(text string) (says, reason string, at int) {
 			}
 		}
 		must(line == strings.Trim(fmt.Sprint(f), "[]"), "a line of 8 numbers is expected")
-		must(seen+extra < images && f[0] == order[seen+extra] && f[1] >= 0, "another image follows in the order of the seed")
+		must(seen+extra < images && f[0] == order[seen+extra], "another image follows in the order of the seed")
+		must(f[1] >= 0 && f[1] < classes, "the label %d of %d classes", f[1], classes)
 		d := certified(f[1], f[2], f[3], f[4]) - certified(f[1], f[5], f[6], f[7])
 		if word != "undecided" { // looked at in the same breath
 			extra++
@@ -113,6 +120,56 @@ func verdict(text string) (says, reason string, at int) {
 	says = fmt.Sprintf("%s after %d of %s images, net loss %d; a loss of %d of all is allowed; level %s",
 		word, seen, h.Images, sum, allowed, h.Level)
 	return says, "", at
+}
+
+// mostImages is the largest set that is shuffled: its order takes 8 bytes an image.
+const mostImages = 1e8
+
+// gateHeader is the first line of a record: all its keys, in their order.
+type gateHeader struct {
+	Format    string      `json:"format"`
+	Version   json.Number `json:"version"`
+	Old       network     `json:"old"`
+	New       network     `json:"new"`
+	Data      string      `json:"data"`
+	Digest    string      `json:"digest"`
+	Images    json.Number `json:"images"`
+	Sigma     json.Number `json:"sigma"`
+	Noise     string      `json:"noise"`
+	Radius    json.Number `json:"radius"`
+	Drop      json.Number `json:"drop"`
+	Level     json.Number `json:"level"`
+	Alpha     json.Number `json:"alpha"`
+	Samples   json.Number `json:"samples"`
+	Selection json.Number `json:"selection"`
+	Block     json.Number `json:"block"`
+	Seed      string      `json:"seed"`
+}
+
+// seed is that which follows from the other fields: in version 1 from all, since then from content alone.
+func (h gateHeader) seed() uint64 {
+	h.Seed = "0"
+	if h.Version == "2" {
+		h.Data, h.Old, h.New = "", h.Old.content(), h.New.content()
+	}
+	text, err := json.Marshal(h)
+	must(err == nil, "%v", err)
+	digest := sha256.Sum256(text)
+	return binary.BigEndian.Uint64(digest[:8]) | 1
+}
+
+// content is a network without its name and without what runs it.
+func (n network) content() network {
+	n.Name, n.Identity = "", identity{Weights: n.Identity.Weights, Threads: "0"}
+	return n
+}
+
+// otherThanGate says what a file is that is no record of a gate.
+func otherThanGate(line, format string, err error) string {
+	if format == "certspec-ledger" {
+		return ": this is a ledger; certcheck FILE checks it"
+	}
+	return otherKind(line, format, err)
 }
 
 // grow takes a difference into the products, and reports whether their average rejects.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -72,7 +73,9 @@ func TestGate(t *testing.T) {
 				f = []string{lines[0][:place] + string(lines[0][place]+1) + lines[0][place+1:]}
 			case k == 0 || k == 4 || k == 7: // place, or noise samples, which are whole blocks
 				f[k] += "1"
-			case k == 1 || f[k] == "-1": // a label is free, hits are as long as they decide the same
+			case k == 1:
+				f[k] = "4242"
+			case f[k] == "-1": // hits are free as long as they decide the same
 				continue
 			case k == 2 || k == 5:
 				f[k] = "-1"
@@ -84,6 +87,9 @@ func TestGate(t *testing.T) {
 			}
 			altered := append(append([]string{}, lines[:at]...), strings.Join(f, " "))
 			altered = append(altered, lines[at+1:]...)
+			if at == 0 && sameContent(altered[0], lines[0]) {
+				continue // names and engines are bound by a statement on the record alone
+			}
 			if _, reason, _ := verdict(strings.Join(altered, "\n") + "\n"); reason == "" {
 				t.Errorf("passed: %s", difference(altered, lines))
 			}
@@ -91,5 +97,129 @@ func TestGate(t *testing.T) {
 	}
 	if code := run([]string{"--gate", "none"}, &bytes.Buffer{}, &bytes.Buffer{}); code != 1 {
 		t.Errorf("no file: code %d", code)
+	}
+}
+
+// sameContent tells whether first lines differ in names and engines alone.
+func sameContent(a, b string) bool {
+	var x, y gateHeader
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return false
+	}
+	again, err := json.Marshal(x)
+	return err == nil && string(again) == a && x.seed() == y.seed() && x.Seed == y.Seed && x.Version == y.Version
+}
+
+// A record that cannot be true is refused by the program that would go on with it, and by the checker; so is a file
+// that is no record, or was cut. Nothing panics.
+func TestBrokenRecords(t *testing.T) {
+	im, err := greys{}.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := classifier.Step{Shape: one1, Thresholds: []float64{.2, .4, .6, .8}}
+	o := gating.Options{Record: filepath.Join(t.TempDir(), "record")}
+	o.Sigma, o.Radius, o.Drop, o.Level = .05, .01, .3, .1
+	o.Alpha, o.MaxSamples, o.Selection, o.Block = stopping.DefaultAlpha, 400, 20, 20
+	if _, err := gating.Run(t.Context(), old, old, im.Indexed(), o); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(o.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(data)
+	first, second, _ := strings.Cut(good, "\n")
+	line, rest, _ := strings.Cut(second, "\n")
+	f := strings.Fields(line)
+	with := func(values ...string) string { // pairs of a place in the first outcome and what stands there
+		g := append([]string{}, f...)
+		for i := 0; i < len(values); i += 2 {
+			g[int(values[i][0]-'0')] = values[i+1]
+		}
+		return first + "\n" + strings.Join(g, " ") + "\n" + rest
+	}
+	for name, c := range map[string]struct {
+		text           string
+		checker, again string // what both say
+	}{
+		"one hit certifies":       {with("2", f[1], "3", "1", "4", "20"), "1 hits of 20", "do not say so"},
+		"all hit, none certified": {with("5", "-1", "6", "400", "7", "400"), "400 hits of 400", "do not say so"},
+		"a label of no class":     {with("1", "4242"), "the label 4242 of 5 classes", "the data have"},
+		"a label below 0":         {with("1", "-1"), "the label -1", "the data have"},
+		"a class of none":         {with("2", "5"), "class 5 of 5", "class 5 of 5"},
+		"hits below 0":            {with("3", "-1"), "-1 hits", "-1 hits"},
+		"samples below 0":         {with("4", "-20"), "8 numbers", "-20 noise samples"},
+		"more hits than samples":  {with("3", "401", "4", "400"), "401 hits", "401 hits"},
+		"more samples than n":     {with("3", "420", "4", "420"), "420 noise samples", "420 noise samples"},
+		"half a block":            {with("4", "390"), "390 noise samples", "whole blocks"},
+		"another image":           {with("0", "99"), "order of the seed", "order of the seed"},
+		"seven numbers":           {first + "\n1 2 3 4 5 6 7\n", "8 numbers", "expected place"},
+		"words":                   {first + "\nno line\n", "8 numbers", "expected place"},
+		"an image twice":          {good + line + "\n", "order of the seed", ""},
+		"another drop":            {strings.Replace(good, `"drop":0.3`, `"drop":0.2`, 1), "the seed does not", "was altered"},
+		"another seed":            {strings.Replace(good, `"seed":"`, `"seed":"1`, 1), "the seed does not", "was altered"},
+		"a key more":              {strings.Replace(good, `"drop"`, `"x":1,"drop"`, 1), "every known key", "was altered"},
+		"a key twice":             {strings.Replace(good, `"drop"`, `"drop":0.3,"drop"`, 1), "every known key", "was altered"},
+		"a later version":         {strings.Replace(good, `"version":2`, `"version":3`, 1), "version 1 or 2", "version 3"},
+		"version 0":               {strings.Replace(good, `"version":2`, `"version":0`, 1), "version 1 or 2", "version 0"},
+		"no JSON":                 {"certspec\n", "not the record of a gate", "no record of a gate"},
+		"a ledger":                {`{"format":"certspec-ledger","version":1}` + "\n", "certcheck FILE checks it", "no record of a gate"},
+		"nothing":                 {"", "the file is empty", ""},
+		"one line, cut":           {first, "cut within its last line", ""},
+		"the last line cut":       {strings.TrimSuffix(good, "\n"), "cut within its last line", ""},
+	} {
+		if _, reason, _ := verdict(c.text); !strings.Contains(reason, c.checker) {
+			t.Errorf("%s: the checker says %q; expected %q", name, reason, c.checker)
+		}
+		if c.again == "" {
+			continue // which a run goes on from
+		}
+		if err := os.WriteFile(o.Record, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gating.Run(t.Context(), old, old, im.Indexed(), o); err == nil || !strings.Contains(err.Error(), c.again) {
+			t.Errorf("%s: the program says %v; expected %q", name, err, c.again)
+		}
+		if now, err := os.ReadFile(o.Record); err != nil || string(now) != c.text {
+			t.Errorf("%s: the refused record was changed", name)
+		}
+	}
+}
+
+// Records that were written when names entered the seed still hold.
+func TestOldRecord(t *testing.T) {
+	const file = "../../internal/rs/gate/testdata/v1.record"
+	var says bytes.Buffer
+	if code := run([]string{"--gate", file}, &says, &says); code != 0 || !strings.Contains(says.String(), "fail after") {
+		t.Errorf("code %d: %s", code, &says)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := strings.Replace(string(data), `"name":"step"`, `"name":"stop"`, 1)
+	if _, reason, _ := verdict(renamed); !strings.Contains(reason, "the seed does not follow") {
+		t.Errorf("renamed: %q", reason)
+	}
+}
+
+// A file of another kind is named, with what checks it.
+func TestOtherKindsOfFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"format":"certspec-gate","version":2}`:      "certcheck --gate FILE",
+		`{"format":"certspec-ood","version":1}`:       "certspec ledger verify FILE",
+		`{"format":"certspec-scores","version":1}`:    "name the ledger",
+		"certspec-claims 2 sha256:00":                 "certcheck --claims FILE LEDGER",
+		`{"_type":"https://in-toto.io/Statement/v1"}`: "certcheck --statement FILE LEDGER",
+		"idx\tlabel\tpredict\tradius\tcorrect\ttime":  "a published log",
+		`{"format":"certspec-ledger","version":9}`:    "version 1 to 4",
+		`{"format":"other"}`:                          `a file of the format "other"`,
+		"":                                            "the file is empty",
+	} {
+		_, reason := check(strings.NewReader(text+"\n"), 1e6)
+		if !strings.Contains(reason, want) || strings.Contains(reason, "<nil>") || strings.Contains(reason, "invalid character") {
+			t.Errorf("%.40s: %q; expected %q", text, reason, want)
+		}
 	}
 }

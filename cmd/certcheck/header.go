@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -16,23 +17,8 @@ type header struct {
 		Version string `json:"version"`
 		Commit  string `json:"commit,omitempty"`
 	} `json:"program"`
-	Model struct {
-		Name  string `json:"name"`
-		Shape struct {
-			Height   json.Number `json:"height"`
-			Width    json.Number `json:"width"`
-			Channels json.Number `json:"channels"`
-		} `json:"shape"`
-		Classes  json.Number `json:"classes"`
-		Identity struct {
-			Weights        string      `json:"weights"`
-			Engine         string      `json:"engine"`
-			EngineVersion  string      `json:"engine_version"`
-			Threads        json.Number `json:"threads"`
-			InstructionSet string      `json:"instruction_set"`
-		} `json:"identity"`
-	} `json:"model"`
-	Data struct {
+	Model network `json:"model"`
+	Data  struct {
 		Name   string      `json:"name"`
 		Digest string      `json:"digest"`
 		Images json.Number `json:"images"`
@@ -72,13 +58,32 @@ type header struct {
 	Scores string `json:"scores,omitempty"`
 }
 
+type network struct {
+	Name  string `json:"name"`
+	Shape struct {
+		Height   json.Number `json:"height"`
+		Width    json.Number `json:"width"`
+		Channels json.Number `json:"channels"`
+	} `json:"shape"`
+	Classes  json.Number `json:"classes"`
+	Identity identity    `json:"identity"`
+}
+
+type identity struct {
+	Weights        string      `json:"weights"`
+	Engine         string      `json:"engine"`
+	EngineVersion  string      `json:"engine_version"`
+	Threads        json.Number `json:"threads"`
+	InstructionSet string      `json:"instruction_set"`
+}
+
 // read takes the first line. Two readers of one line must see the same header: so it has one form
 // only, which is what it gives when it is written again. A key twice, in another case or order, an
 // unknown one, or a blank gives another line.
 func (h *header) read(line string) {
 	err := json.Unmarshal([]byte(line), h)
 	must(h.Format == "certspec-ledger" && h.Version >= 1 && h.Version <= 4 && err == nil,
-		"not the header of a ledger of version 1 to 4: %v", err)
+		"not the header of a ledger of version 1 to 4%s", otherKind(line, h.Format, err))
 	must((h.Version == 4) == (h.grey() != nil), "version %d with the noise %.40q", h.Version, h.Noise)
 	var again bytes.Buffer
 	enc := json.NewEncoder(&again)
@@ -91,4 +96,29 @@ func (h *header) read(line string) {
 	}
 	must(line == want, "the header has every known key once, in order, and no other; at byte %d %.40q is expected, "+
 		"not %.40q", at, want[at:], line[at:])
+}
+
+// otherKind says what a file is that begins with a line, where it is no ledger, and what checks it.
+func otherKind(line, format string, err error) string {
+	switch {
+	case format == "certspec-gate":
+		return ": this is the record of a gate; certcheck --gate FILE checks it"
+	case format == "certspec-ood":
+		return ": this is a file of confidences and their bounds (.ood); \"certspec ledger verify FILE\" checks it"
+	case format == "certspec-scores":
+		return ": these are the scores beside a ledger; name the ledger"
+	case format != "" && format != "certspec-ledger":
+		return fmt.Sprintf(": a file of the format %.40q", format)
+	case strings.HasPrefix(line, "certspec-claims "):
+		return ": these are claims on a ledger; certcheck --claims FILE LEDGER checks them"
+	case strings.HasPrefix(line, `{"_type":"https://in-toto.io/`):
+		return ": this is a statement; certcheck --statement FILE LEDGER checks it"
+	case strings.HasPrefix(line, "idx\t"):
+		return ": this is a published log, which has radii and no counts to derive them from"
+	case line == "":
+		return ": the file is empty"
+	case err != nil:
+		return fmt.Sprintf(": %v", err)
+	}
+	return ": its format or version is another"
 }

@@ -163,7 +163,7 @@ func check(in io.Reader, terms int) (c *checker, reason string) {
 		samples: []int{0}, at: -1}
 	defer func() {
 		if r := recover(); r != nil {
-			reason = r.(string)
+			reason = fmt.Sprint(r)
 		}
 	}()
 	c.next()

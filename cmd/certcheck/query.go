@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -17,10 +18,18 @@ import (
 // query holds claims that "certspec ledger query" derived from a ledger and that the ledger does not state, as text:
 // the ledger's digest, the question, and a line for each image,
 //
-//	certspec-claims 1 sha256:…
+//	certspec-claims 2 sha256:…
 //	question top-k K share S norm l2
+//	asked radii R,R budgets B:LEVEL classes LEVEL:R,R
 //	claims N
 //	image class lower upper_1 … upper_K radius
+//	certified R count images
+//	budget B LEVEL false broken correct images
+//	class C R LEVEL false correct images
+//
+// The third line lists the figures that follow the images, "none" where there are none of a kind: of each radius, of
+// each budget, and of each class that is a label at each radius. Version 1 has no such line, so nobody can tell whether
+// figures were taken away.
 //
 // with no upper bounds where S is 0. With K > 1 the class is the label. The lower bound takes (1−S) of what each look
 // spends of α, and the upper ones S/K each: the j-th bounds the j-th most probable of the other classes. It is that
@@ -35,6 +44,7 @@ type query struct {
 	share *big.Rat
 	linf  bool
 	d     *big.Rat // values of an image
+	asks  []string // of version 2: "radii …", "budgets …" and "classes …"
 	radii []*big.Rat
 	right []bool // of the labelled images: certified as their label
 	label []int
@@ -46,10 +56,11 @@ func (c *checker) asked(ledger io.Reader, text string) (line int, reason string)
 		digest: sha256.New(), at: -1}}
 	defer func() {
 		if r := recover(); r != nil {
-			line, reason = q.at, r.(string)
+			line, reason = q.at, fmt.Sprint(r)
 		}
 	}()
-	must(q.next() == "certspec-claims 1 sha256:"+strings.TrimPrefix(c.line, "sha256 "),
+	version, of, _ := strings.Cut(q.next(), " sha256:")
+	must((version == "certspec-claims 1" || version == "certspec-claims 2") && "sha256 "+of == c.line,
 		"claims on another ledger, or of another version")
 	f := strings.Fields(q.next())
 	must(len(f) == 7 && f[0]+f[1]+f[3]+f[5] == "questiontop-ksharenorm" && (f[6] == "l2" || f[6] == "linf"),
@@ -61,6 +72,11 @@ func (c *checker) asked(ledger io.Reader, text string) (line int, reason string)
 	s := c.Model.Shape
 	q.d = times(times(exact(s.Height), exact(s.Width)), exact(s.Channels))
 	must(!q.linf || q.d.Cmp(one) >= 0, "images without values")
+	if version == "certspec-claims 2" {
+		f := strings.Split(q.next(), " ")
+		must(len(f) == 7 && f[0]+f[1]+f[3]+f[5] == "askedradiibudgetsclasses", "want asked radii … budgets … classes …")
+		q.asks = []string{f[2], f[4], f[6]}
+	}
 	must(q.next() == fmt.Sprint("claims ", len(c.all)), "want claims %d", len(c.all))
 	q.again.next()
 	for i := range c.all {
@@ -77,9 +93,15 @@ func (c *checker) asked(ledger io.Reader, text string) (line int, reason string)
 		must(q.again.line != "", "the ledger has changed")
 	}
 	must(c.line == fmt.Sprintf("sha256 %x", q.again.digest.Sum(nil)), "the ledger has changed")
-	for q.at < len(q.lines)-1 {
-		q.figure(strings.Fields(q.next()))
+	for _, begins := range q.figures() {
+		line := q.next()
+		must(strings.HasPrefix(line, begins+" "), "%q is asked, and the line is %.60q", begins, line)
+		q.figure(line)
 	}
+	for q.asks == nil && q.at < len(q.lines)-1 {
+		q.figure(q.next())
+	}
+	must(q.at == len(q.lines)-1, "a line that was not asked")
 	must(q.lines[len(q.lines)-1] == "", "the file was cut within its last line")
 	return 0, ""
 }
@@ -90,9 +112,40 @@ func (q *query) next() string {
 	return q.lines[q.at-1]
 }
 
+// figures are how the lines begin that the third line asks, in order.
+func (q *query) figures() (begins []string) {
+	list := func(i int) []string {
+		if q.asks == nil || q.asks[i] == "none" {
+			return nil
+		}
+		return strings.Split(q.asks[i], ",")
+	}
+	for _, radius := range list(0) {
+		begins = append(begins, "certified "+radius)
+	}
+	for _, budget := range list(1) {
+		of, level, _ := strings.Cut(budget, ":")
+		begins = append(begins, "budget "+of+" "+level)
+	}
+	if radii := list(2); radii != nil {
+		level, first, _ := strings.Cut(radii[0], ":")
+		radii[0] = first
+		labels := slices.Clone(q.label)
+		slices.Sort(labels)
+		for _, label := range slices.Compact(labels) {
+			for _, radius := range radii {
+				begins = append(begins, fmt.Sprintf("class %d %s %s", label, radius, level))
+			}
+		}
+	}
+	return begins
+}
+
 // image checks the claim on one image.
 func (q *query) image(m *image, looks []string) {
-	f := strings.Fields(q.next())
+	line := q.next()
+	f := strings.Fields(line)
+	must(line == strings.Join(f, " "), "the fields of a claim have one blank between them")
 	uppers := q.k * q.share.Sign()
 	must(len(f) == 4+uppers && whole(f[0]) == m.id, "want the claim on image %d", m.id)
 	radius := exact(json.Number(f[len(f)-1]))
@@ -258,11 +311,12 @@ func (q *query) quantile(p probability, side int) float64 {
 }
 
 // figure checks a line on the whole set.
-func (q *query) figure(f []string) {
-	kind := ""
+func (q *query) figure(line string) {
+	f, kind := strings.Fields(line), ""
 	if len(f) > 0 {
 		kind = f[0]
 	}
+	must(line == strings.Join(f, " "), "the fields of a figure have one blank between them")
 	switch {
 	case kind == "certified" && len(f) == 4:
 		want := fmt.Sprint(q.certified(-1, exact(json.Number(f[1]))), len(q.label))
@@ -340,5 +394,9 @@ func (c *checker) query(ledger, file string) (words, reason string) {
 	if line, reason := c.asked(in, string(data)); reason != "" {
 		return "", fmt.Sprintf("%s:%d: %s", plain(file), line, plain(reason))
 	}
-	return fmt.Sprintf("%s: all %d claims follow from the counts of %s\n", plain(file), len(c.all), plain(ledger)), ""
+	words = fmt.Sprintf("%s: all %d claims follow from the counts of %s\n", plain(file), len(c.all), plain(ledger))
+	if bytes.HasPrefix(data, []byte("certspec-claims 1 ")) {
+		words += "Version 1 of such files does not say which figures were asked: lines may have been taken away.\n"
+	}
+	return words, ""
 }

@@ -84,6 +84,10 @@ func TestQueries(t *testing.T) {
 			lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 			for range 10 + 1500/len(c.all) {
 				short, ok := alterClaim(rng, lines)
+				if rng.IntN(4) == 0 { // a line less
+					at := rng.IntN(len(lines))
+					short, ok = append(append([]string{}, lines[:at]...), lines[at+1:]...), true
+				}
 				if !ok {
 					continue
 				}
@@ -101,8 +105,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// alterClaim changes one field by more than the rounding that the checker allows. A level, radius or class that
-// figures are stated of is free.
+// alterClaim changes one field by more than the rounding that the checker allows. The question is free.
 func alterClaim(rng *rand.Rand, lines []string) (out []string, ok bool) {
 	at := rng.IntN(len(lines))
 	if rng.IntN(3) == 0 {
@@ -112,9 +115,8 @@ func alterClaim(rng *rand.Rand, lines []string) (out []string, ok bool) {
 	i := rng.IntN(len(f))
 	before := f[i]
 	v, err := strconv.ParseFloat(f[i], 64)
-	asked := f[0] == "certified" && i == 1 || f[0] == "budget" && i <= 2 || f[0] == "class" && i <= 3
 	switch {
-	case at == 1 || asked: // another question
+	case at == 1: // another question
 		return nil, false
 	case err != nil: // a word
 		f[i] += "x"
@@ -157,7 +159,11 @@ func TestClaimsOnTheCommandLine(t *testing.T) {
 		{strings.Replace(text.String(), "top-k 2", "top-k 5", 1), ledger, 1, "the top 5 of 5 classes"},
 		{strings.Replace(text.String(), "top-k 2", "top-k 1", 1), ledger, 1, "want the claim on image"},
 		{text.String() + "certified 0 1", ledger, 1, "cut within"},
-		{text.String() + "certified 0 99 12\n", ledger, 1, "another number"},
+		{text.String() + "certified 0 99 12\n", ledger, 1, "a line that was not asked"},
+		{strings.Replace(text.String(), "radii 0 ", "radii 0,0.25 ", 1), ledger, 1, "ends too early"},
+		{strings.Replace(text.String(), "certified 0", "certified  0", 1), ledger, 1, "is asked"},
+		{old(text.String()), ledger, 0, "lines may have been taken away"},
+		{old(text.String()) + "certified 0 99 12\n", ledger, 1, "another number"},
 		{"", ledger, 1, "ends too early"},
 	} {
 		var out bytes.Buffer
@@ -166,4 +172,10 @@ func TestClaimsOnTheCommandLine(t *testing.T) {
 			t.Errorf("code %d, %s, expected %q", code, &out, v.want)
 		}
 	}
+}
+
+// old is a file of claims in the form of version 1, without the line that says what was asked.
+func old(text string) string {
+	lines := strings.SplitAfter(strings.Replace(text, "certspec-claims 2", "certspec-claims 1", 1), "\n")
+	return strings.Join(append(lines[:2:2], lines[3:]...), "")
 }

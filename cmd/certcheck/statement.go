@@ -62,7 +62,7 @@ type said struct {
 func stated(text string, data []byte, c *checker) (reason string) {
 	defer func() {
 		if r := recover(); r != nil {
-			reason = r.(string)
+			reason = fmt.Sprint(r)
 		}
 	}()
 	var s said

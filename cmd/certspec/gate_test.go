@@ -45,9 +45,26 @@ func TestGate(t *testing.T) {
 		t.Errorf("%v: %s", err, b)
 	}
 	for _, args := range [][]string{{"--drop", "1"}, {"--level", "0.5"}} {
-		if text, code := gate(args...); code != 1 {
+		if text, code := gate(args...); code != 2 {
 			t.Errorf("%v: exit code %d, %s", args, code, text)
 		}
+	}
+	if !strings.Contains(text, "certified accuracy on the images seen: old ") {
+		t.Errorf("no certified accuracy in %s", text)
+	}
+	// a disk that is full is no failed gate, and keeps nobody from the verdict
+	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
+		full.Close()
+		if text, code := gate("--drop", "0.5", "--junit", "/dev/full"); code != 4 || !strings.Contains(text, "pass after") {
+			t.Errorf("a full disk: exit code %d, %s", code, text)
+		}
+	}
+	if text, code := gate("--out", filepath.Join("/proc", "certspec-record")); code != 2 || text != "" {
+		t.Errorf("a place that takes no file: exit code %d, %s", code, text)
+	}
+	if _, code := output(t, "gate", file, filepath.Join(t.TempDir(), "none.onnx"), "--data", "synthetic/test[max_index=8]",
+		"--sigma", "0.25", "--radius", "0.1"); code != 4 {
+		t.Errorf("a model that is not there: exit code %d", code)
 	}
 	if text, code := output(t, "gate", file, "--data", "synthetic/test", "--sigma", "1", "--radius", "1"); code != 2 {
 		t.Errorf("one model: exit code %d, %s", code, text)

@@ -111,7 +111,7 @@ func TestImportSaysWhichTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for table, want := range map[string]bool{"": true, "model_ema": false} {
-		cmd, _, stderr := program(t, "import", "--weights", path, "--table", table, "--net", "small-cnn", "--out", path)
+		cmd, _, stderr := program(t, "import", "--weights", path, "--table", table, "--net", "small-cnn", "--out", filepath.Join(t.TempDir(), "out"))
 		if err := cmd.Run(); err == nil {
 			t.Error("one tensor made a network")
 		}

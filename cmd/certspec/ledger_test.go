@@ -286,7 +286,7 @@ func TestLedgerQuery(t *testing.T) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
 		}
 	}
-	if b, err := os.ReadFile(claims); err != nil || !strings.HasPrefix(string(b), "certspec-claims 1 sha256:c0b496bc") || !strings.Contains(string(b), "\nquestion top-k 2 share 0.1 norm l2\nclaims 12\n") {
+	if b, err := os.ReadFile(claims); err != nil || !strings.HasPrefix(string(b), "certspec-claims 2 sha256:c0b496bc") || !strings.Contains(string(b), "\nquestion top-k 2 share 0.1 norm l2\nasked radii 0,0.25,0.5,0.75,1 budgets 0.1:0.001 classes 0.001:0,0.25,0.5,0.75,1\nclaims 12\n") {
 		t.Errorf("%v: %s", err, b)
 	}
 	text, code = output(t, "ledger", "query", oldLedger, "--linf", "--json")

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -87,6 +88,74 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			t.Errorf("%d flags, of which %d are common; want 5", shown, first)
 		}
 	})
+}
+
+// Every flag that names a file or folder to write is checked before a verb begins: a place that takes no file, a file
+// that the same command reads, and one that another output names, are refused.
+func TestOutputsAreCheckedFirst(t *testing.T) {
+	all := root()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file.ledger")
+	for _, name := range []string{file, filepath.Join(dir, "model.safetensors"), filepath.Join(dir, "model.json")} {
+		if err := os.WriteFile(name, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	places := []string{"/proc/certspec-none", "/proc/certspec-none/deeper"}
+	if closed := filepath.Join(dir, "closed"); os.Mkdir(closed, 0o555) == nil && os.Geteuid() != 0 {
+		places = append(places, filepath.Join(closed, "file"))
+	}
+	writes := regexp.MustCompile(`(?i)\bto write\b|\bfile for\b|\bfolder for\b|that records|that keeps|outcomes|folder of the predictions`)
+	checked := 0
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		refused := func(want string, args []string, flags ...string) {
+			t.Helper()
+			fresh, _, err := root().Find(strings.Fields(cmd.CommandPath())[1:])
+			if err == nil {
+				err = fresh.ParseFlags(flags)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = all.PersistentPreRunE(fresh, args)
+			var usage cli.UsageError
+			if !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v %v: %v; expected %q", flags, args, err, want)
+			}
+			checked++
+		}
+		var outputs []*pflag.Flag
+		for _, f := range flagsOf(cmd) {
+			if cli.IsOutput(f) {
+				outputs = append(outputs, f)
+			} else if kind := f.Value.Type(); (kind == "string" || kind == "stringArray") && writes.MatchString(f.Usage) {
+				t.Errorf("--%s (%s) names a file to write, and is not checked", f.Name, f.Usage)
+			}
+		}
+		for i, f := range outputs {
+			for _, place := range places {
+				refused("expected a folder that can be written to", nil, "--"+f.Name, place)
+			}
+			if !cli.WritesFolder(f) {
+				refused("would replace", []string{file}, "--"+f.Name, file)
+				for _, in := range []string{"in", "model", "start", "ledgers"} {
+					if given := cmd.Flags().Lookup(in); given != nil && !cli.IsOutput(given) {
+						refused("would replace", nil, "--"+f.Name, file, "--"+in, file)
+					}
+				}
+				refused("would replace", []string{filepath.Join(dir, "model")}, "--"+f.Name, filepath.Join(dir, "model"))
+				if cmd.Flags().Lookup("data") != nil {
+					refused("would replace", nil, "--"+f.Name, file, "--data", "npy:"+file+",other.npy[count=3]")
+				}
+			}
+			for _, other := range outputs[:i] {
+				refused("names the same", nil, "--"+f.Name, filepath.Join(dir, "both"), "--"+other.Name, filepath.Join(dir, "both"))
+			}
+		}
+	})
+	if checked < 200 {
+		t.Errorf("%d refusals were tried", checked)
+	}
 }
 
 // -h is one screen: what a command does, examples, the common flags, and where the rest is told.

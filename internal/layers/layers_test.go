@@ -91,6 +91,7 @@ var layers = [][]string{
 	{"augment", "calib", "classifier", "dataset", "feedforward", "lines", "rs/noise"},
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
+	{"rs/ledger/ledgerio"},
 	{"ood", "rs", "spectral"},
 	{"study"},
 	{"evaluate", "gomlxmodels", "lines/certified", "engine/onnx", "ood/heatmap", "engine/pipe", "preflight", "rs/heatmap", "ood/smoothed"},

@@ -16,6 +16,7 @@ func (o *shardOptions) flags(f *cli.Flags) {
 		"Kubernetes, Grid Engine, HyperQueue or PBS job; auto/n: of n parts, whatever it says of their number",
 		func() []string { return []string{"auto", "auto/"} })
 	f.Text(&o.look, "look", "file of the look at the model, which all shards share: the first makes it")
+	f.Writes("look", "file")
 	cli.Choice(f, &o.by, "shard-by", ledger.ShardImages,
 		"what is split: images, or blocks of each image (of the rule fixed)", ledger.ShardImages, ledger.ShardBlocks)
 }

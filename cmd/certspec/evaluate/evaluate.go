@@ -76,6 +76,7 @@ card and labels.npy.`,
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Folder(&o.Folder, "predictions",
 			"folder of the predictions (default beside --out, its name with -predictions)")
+		f.Writes("predictions", "folder")
 		f.Out(&o.out, "table (.csv) to which the model's line is added, or in which it is replaced", ".csv")
 	})
 	cli.Records(cmd, "out")

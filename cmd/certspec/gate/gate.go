@@ -2,7 +2,9 @@
 package gate
 
 import (
+	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 
@@ -38,7 +40,7 @@ func Command() *cobra.Command {
 
 Both models answer the same noise samples, image by image in a random order, until the verdict is known. What is
 tested is the loss that two full runs with these samples would show. Exit codes: 0 pass, 1 fail, 3 undecided after
---images. --out keeps the outcomes; the same command goes on.`,
+--images, 4 no verdict, or one that could not be written. --out keeps the outcomes; the same command goes on.`,
 		Example: "  certspec gate old.onnx new.onnx --data fashionmnist/test --sigma 0.25 --radius 0.25 --drop 0.01",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -71,9 +73,20 @@ tested is the loss that two full runs with these samples would show. Exit codes:
 	cli.Records(cmd, "out")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "sigma", "radius", "drop", "junit")
-	cmd.RunE = o.run
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := o.run(cmd, args)
+		var usage cli.UsageError
+		if err == nil || errors.Is(err, errLost) || errors.Is(err, cli.ErrUndecided) || errors.Is(err, context.Canceled) ||
+			errors.As(err, &usage) {
+			return err
+		}
+		return cli.NoVerdict{Err: err}
+	}
 	return cmd
 }
+
+// errLost is the verdict that a change fails.
+var errLost = errors.New("has lost certified accuracy")
 
 func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err := cli.Needed(cmd, "data", "sigma", "radius"); err != nil {
@@ -84,6 +97,9 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	}
 	if o.statement != "" && o.Record == "" {
 		return cli.Usagef("--statement without --out: a statement is on the file of the outcomes")
+	}
+	if _, err := gate.New(1, o.Drop, o.Level); err != nil {
+		return cli.Wrong(err)
 	}
 	data, err := o.data.Open()
 	if err != nil {
@@ -113,43 +129,72 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.warnOfDrop(images.Labels)
 	o.Progress = cli.Progress()
 	out, err := gate.Run(cmd.Context(), models[0], models[1], images, o.Options)
-	if err != nil {
-		return cli.Usage(err)
+	if err == nil {
+		return o.report(cmd, out, args[1])
 	}
+	if out.Test != nil && out.Verdict != gate.Undecided {
+		o.statement = "" // it is on the record, which lacks outcomes
+		return errors.Join(o.report(cmd, out, args[1]), err)
+	}
+	return cli.Usage(err)
+}
+
+// warnOfDrop says where the allowed drop is less than one image.
+func (o *options) warnOfDrop(labels []int) {
+	n := 0
+	for _, label := range labels {
+		if label >= 0 {
+			n++
+		}
+	}
+	if lost := o.Drop * float64(n); lost > 0 && lost < 1 {
+		cli.Say("warning: --drop %g of %d labelled images is less than one image: no loss at all is allowed", o.Drop, n)
+	}
+}
+
+// report prints the verdict, whatever becomes of the files, and writes these.
+func (o *options) report(cmd *cobra.Command, out gate.Outcome, changed string) error {
 	says := fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; a loss of %d of all is allowed; level %g",
 		out.Verdict, out.Test.Seen, out.Images, out.Test.Sum, out.Radius, out.Test.Allowed, out.Level)
-	if o.junit != "" {
-		err := atomicfile.To(o.junit, cmd.OutOrStdout(), func(w io.Writer) error { return junit(w, out, says) })
-		if err != nil {
-			return err
-		}
-	}
-	if o.statement != "" && out.Verdict != gate.Undecided {
-		text, err := attest.Gate(out, o.Record)
-		if err == nil {
-			err = atomicfile.Write(o.statement, text)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	seen := out.Test.Seen
+	share := func(n int) string { return fmt.Sprintf("%.4f (%d of %d)", float64(n)/float64(max(seen, 1)), n, seen) }
+	var err error
 	if *o.json {
 		err = cli.PrintJSON(cmd.OutOrStdout(), out)
 	} else {
-		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s\n", says)
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s\ncertified accuracy on the images seen: old %s, new %s\n", says,
+			share(out.OldCertified), share(out.NewCertified))
+	}
+	if seen >= fewImages && out.OldCertified*out.Old.Classes <= seen {
+		cli.Say("warning: the old model is certified as the label on %d of %d images, which guessing among %d classes "+
+			"would reach: there is little to lose", out.OldCertified, seen, out.Old.Classes)
+	}
+	if o.junit != "" {
+		err = errors.Join(err, atomicfile.To(o.junit, cmd.OutOrStdout(), func(w io.Writer) error {
+			return junit(w, out, says)
+		}))
+	}
+	if o.statement != "" && out.Verdict != gate.Undecided {
+		text, e := attest.Gate(out, o.Record)
+		if e == nil {
+			e = atomicfile.Write(o.statement, text)
+		}
+		err = errors.Join(err, e)
 	}
 	switch {
-	case err != nil:
-		return err
 	case out.Verdict == gate.Fail:
-		return fmt.Errorf("%s has lost certified accuracy", args[1])
-	case out.Verdict == gate.Undecided:
+		return errors.Join(fmt.Errorf("%s %w", changed, errLost), err)
+	case err == nil && out.Verdict == gate.Undecided:
 		return cli.ErrUndecided
 	}
-	return nil
+	return err
 }
+
+// fewImages say nothing of guessing.
+const fewImages = 5
 
 // junit writes a suite of one test case.
 func junit(w io.Writer, out gate.Outcome, says string) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -39,7 +40,38 @@ type Header struct {
 	MaxSamples int             `json:"samples"`
 	Selection  int             `json:"selection"`
 	Block      int             `json:"block"`
-	Seed       uint64          `json:"seed,string"` // of noise and order; follows from the other fields
+	Seed       uint64          `json:"seed,string"` // of noise and order; follows from the content that is compared
+}
+
+const (
+	format  = "certspec-gate"
+	version = 2
+)
+
+// seed is the one that follows from the other fields. In version 1 that was all of them; since then names and engines
+// are left out, as who renames a file must not draw other noise and another order.
+func (h Header) seed() (uint64, error) {
+	h.Seed = 0
+	if h.Version > 1 {
+		h.Data, h.Old, h.New = "", content(h.Old), content(h.New)
+	}
+	text, err := json.Marshal(h)
+	digest := sha256.Sum256(text)
+	return binary.BigEndian.Uint64(digest[:8]) | 1, err
+}
+
+// content is a network without its name and without what runs it.
+func content(info classifier.Info) classifier.Info {
+	info.Name, info.Identity = "", classifier.Identity{Weights: info.Identity.Weights}
+	return info
+}
+
+// same reports whether a record is of this gate, whatever the names of its networks and data were.
+func (h Header) same(record Header) bool {
+	for _, x := range []*Header{&h, &record} {
+		x.Version, x.Seed, x.Data, x.Old.Name, x.New.Name, x.Old.Logits, x.New.Logits = 0, 0, "", "", "", false, false
+	}
+	return h == record
 }
 
 // Options of a gate.
@@ -56,6 +88,10 @@ type Outcome struct {
 	Verdict Verdict `json:"verdict"`
 	Test    *Test   `json:"test"`
 	Samples int     `json:"samples_used"` // noise samples of both networks in this call
+
+	// images that the test has seen and that are certified as their label at the radius
+	OldCertified int `json:"old_certified"`
+	NewCertified int `json:"new_certified"`
 }
 
 // futility is the level at which an image is given up. It costs certificates of both networks alike, and no validity.
@@ -66,12 +102,12 @@ const chunk = 16
 
 // Run certifies images in a random order under both networks until the verdict is known.
 //
-// Errors: networks of other shapes or classes, no labels, settings out of range, a record of another gate, and those
-// of rs.Certify.
+// Errors: networks of other shapes or classes, no labels, settings out of range, a record of another gate or one that
+// cannot be true, those of rs.Certify; beside the verdict, those of writing the record.
 func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.Index, o Options) (out Outcome,
 	err error) {
 	h := &o.Header
-	h.Format, h.Version, h.Data, h.Digest = "certspec-gate", 1, x.Name, x.Digest
+	h.Format, h.Version, h.Data, h.Digest = format, version, x.Name, x.Digest
 	if h.Old, err = before.Info(); err != nil {
 		return out, err
 	}
@@ -93,24 +129,22 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 	if err != nil {
 		return out, err
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
+	if h.Seed, err = h.seed(); err != nil {
 		return out, err
 	}
-	digest := sha256.Sum256(text)
-	h.Seed = binary.BigEndian.Uint64(digest[:8]) | 1
-	opt := rs.Options{Rule: rs.Betting, Sigma: h.Sigma, Alpha: h.Alpha, MaxSamples: h.MaxSamples,
-		Selection: h.Selection, Block: h.Block, Radii: []float64{h.Radius}, Futility: futility,
-		OnlyCorrect: true, Noise: h.Noise, Seed: h.Seed}
-	file, pairs, err := openRecord(o.Record, *h)
+	file, pairs, err := openRecord(o.Record, h, x, places)
 	if err != nil {
 		return out, err
 	}
 	if file != nil {
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
+	opt := rs.Options{Rule: rs.Betting, Sigma: h.Sigma, Alpha: h.Alpha, MaxSamples: h.MaxSamples,
+		Selection: h.Selection, Block: h.Block, Radii: []float64{h.Radius}, Futility: futility,
+		OnlyCorrect: true, Noise: h.Noise, Seed: h.Seed}
 	out = Outcome{Header: *h, Verdict: Undecided, Test: test}
-	order := rand.New(rand.NewPCG(h.Seed, 1)).Perm(h.Images)
+	var unwritten error // of the record, without which the verdict is found all the same
+	order := h.order()
 	most := h.Images
 	if o.Most > 0 {
 		most = min(most, o.Most)
@@ -128,25 +162,24 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 			}
 			for i := range more {
 				more[i].place = next[i]
-				if file == nil {
+				if file == nil || unwritten != nil {
 					continue
 				}
-				if _, err := fmt.Fprintln(file, more[i]); err != nil {
-					return out, err
-				}
+				_, unwritten = fmt.Fprintln(file, more[i])
 			}
 			pairs, out.Samples = append(pairs, more...), out.Samples+samples
 		}
 		p := pairs[test.Seen]
-		if p.place != order[test.Seen] {
-			return out, fmt.Errorf("record %s: image number %d is at place %d, want %d",
-				o.Record, test.Seen, p.place, order[test.Seen])
-		}
+		out.OldCertified += p.certified(p.old)
+		out.NewCertified += p.certified(p.new)
 		out.Verdict = test.Add(p.difference())
 		if o.Progress != nil {
 			o.Progress(progress.State{Task: "gate " + x.Name, Done: float64(test.Seen), Total: float64(most),
 				Unit: "images", Left: -1, Final: out.Verdict != Undecided || test.Seen == most})
 		}
+	}
+	if unwritten != nil {
+		err = fmt.Errorf("the record lacks outcomes: %w", unwritten)
 	}
 	return out, err
 }
@@ -163,16 +196,19 @@ func (p pair) String() string {
 	return strings.Trim(fmt.Sprint(numbers), "[]")
 }
 
-// difference is 1 where the new network lost the image. A class is named only where the radius is certified.
-func (p pair) difference() (d int) {
-	if p.old[0] == p.label {
-		d++
+// difference is 1 where the new network lost the image.
+func (p pair) difference() int { return p.certified(p.old) - p.certified(p.new) }
+
+// certified is 1 where a network is certified as the label. A class is named only where the radius is certified.
+func (p pair) certified(by [3]int) int {
+	if by[0] == p.label {
+		return 1
 	}
-	if p.new[0] == p.label {
-		d--
-	}
-	return d
+	return 0
 }
+
+// order is that in which the labelled images are looked at.
+func (h Header) order() []int { return rand.New(rand.NewPCG(h.Seed, 1)).Perm(h.Images) }
 
 // certify certifies images under both networks with the same noise samples.
 func certify(ctx context.Context, before, after classifier.Classifier, x *imageset.Index, places []int,
@@ -212,53 +248,109 @@ func (p part) Load(ctx context.Context) (*imageset.Images, error) {
 	return p.x.Load(ctx, places)
 }
 
-// openRecord begins a record, or reads the outcomes of one of the same gate. A line that was cut is left out.
-func openRecord(path string, h Header) (*os.File, []pair, error) {
+// openRecord begins a record, or reads the outcomes of one of the same gate, whose header, seed and names stay. A line
+// that was cut is left out.
+func openRecord(path string, h *Header, x *imageset.Index, places []int) (*os.File, []pair, error) {
 	if path == "" {
 		return nil, nil, nil
-	}
-	header, err := json.Marshal(h)
-	if err != nil {
-		return nil, nil, err
 	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, nil, err
 	}
-	fail := func(format string, args ...any) (*os.File, []pair, error) {
+	fail := func(err error) (*os.File, []pair, error) {
 		file.Close()
-		return nil, nil, fmt.Errorf("record %s: "+format, append([]any{path}, args...)...)
+		return nil, nil, fmt.Errorf("record %s: %w", path, err)
 	}
 	data, err := io.ReadAll(file)
 	if err != nil {
-		return fail("%w", err)
+		return fail(err)
 	}
 	data = data[:bytes.LastIndexByte(data, '\n')+1]
 	var pairs []pair
 	if len(data) == 0 {
+		header, err := json.Marshal(h)
+		if err != nil {
+			return fail(err)
+		}
 		data = append(header, '\n')
 		if _, err := file.WriteAt(data, 0); err != nil {
-			return fail("%w", err)
+			return fail(err)
 		}
+	} else if pairs, err = h.resume(data, x, places); err != nil {
+		return fail(err)
 	}
-	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
-	if !bytes.Equal(lines[0], header) {
-		return fail("it is of another gate: its first line differs; name another file")
+	if err := file.Truncate(int64(len(data))); err != nil {
+		return fail(err)
+	}
+	if _, err := file.Seek(int64(len(data)), io.SeekStart); err != nil {
+		return fail(err)
+	}
+	return file, pairs, nil
+}
+
+// resume takes the header of a record of the same gate, and reads its outcomes, which must be possible ones.
+func (h *Header) resume(data []byte, x *imageset.Index, places []int) ([]pair, error) {
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	var was Header
+	if err := json.Unmarshal([]byte(lines[0]), &was); err != nil || was.Format != format {
+		return nil, errors.New("it is no record of a gate; name another file")
+	}
+	if was.Version < 1 || was.Version > version {
+		return nil, fmt.Errorf("version %d; this program reads 1 to %d", was.Version, version)
+	}
+	text, err := json.Marshal(was)
+	if seed, e := was.seed(); err != nil || e != nil || string(text) != lines[0] || seed != was.Seed {
+		return nil, errors.New("its first line was altered: the seed does not follow from the other fields")
+	}
+	if !h.same(was) {
+		return nil, errors.New("it is of another gate: its first line differs; name another file")
+	}
+	was.Old.Logits, was.New.Logits = h.Old.Logits, h.New.Logits
+	*h = was
+	at, err := bound.Threshold(h.Radius, h.Sigma)
+	if err != nil {
+		return nil, err
+	}
+	wins, err := bound.NewBetting(at, h.Alpha)
+	if err != nil {
+		return nil, err
+	}
+	order, pairs := h.order(), make([]pair, 0, len(lines)-1)
+	if len(lines)-1 > len(order) {
+		return nil, fmt.Errorf("it has outcomes of %d images; the set has %d", len(lines)-1, len(order))
 	}
 	for i, line := range lines[1:] {
 		var p pair
-		n, err := fmt.Sscan(string(line), &p.place, &p.label,
-			&p.old[0], &p.old[1], &p.old[2], &p.new[0], &p.new[1], &p.new[2])
-		if err != nil || n != 8 || p.String() != string(line) {
-			return fail("line %d is no outcome: place, label, and class, hits and samples of both networks", i+2)
+		n, err := fmt.Sscan(line, &p.place, &p.label, &p.old[0], &p.old[1], &p.old[2], &p.new[0], &p.new[1], &p.new[2])
+		switch {
+		case err != nil || n != 8 || p.String() != line:
+			err = errors.New("expected place, label, and class, hits and samples of both networks")
+		case p.place != order[i]:
+			err = fmt.Errorf("the image at place %d; at place %d is the next in the order of the seed", p.place, order[i])
+		case p.label != x.Labels[places[p.place]]:
+			err = fmt.Errorf("the label %d; the data have %d", p.label, x.Labels[places[p.place]])
+		default:
+			err = errors.Join(h.possible(p.old, wins), h.possible(p.new, wins))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d is no outcome of this gate: %w", i+2, err)
 		}
 		pairs = append(pairs, p)
 	}
-	if err := file.Truncate(int64(len(data))); err != nil {
-		return fail("%w", err)
+	return pairs, nil
+}
+
+// possible refuses class, hits and noise samples of a network that no run gives.
+func (h *Header) possible(by [3]int, wins *bound.Betting) error {
+	class, hits, samples := by[0], by[1], by[2]
+	if samples < 0 || samples > h.MaxSamples || samples%max(h.Block, 1) != 0 || hits < 0 || hits > samples {
+		return fmt.Errorf("%d hits of %d noise samples; expected whole blocks of %d, and at most %d", hits, samples,
+			h.Block, h.MaxSamples)
 	}
-	if _, err := file.Seek(int64(len(data)), io.SeekStart); err != nil {
-		return fail("%w", err)
+	if class < -1 || class >= h.Old.Classes || (class >= 0) != (samples > 0 && hits >= wins.LeastHits(samples)) {
+		return fmt.Errorf("class %d of %d with %d hits of %d noise samples, which do not say so", class, h.Old.Classes,
+			hits, samples)
 	}
-	return file, pairs, nil
+	return nil
 }

@@ -116,7 +116,7 @@ func TestRunRefuses(t *testing.T) {
 		{t.Context(), step(.2, .5, .7), greys(20), func(o *Options) { o.Drop = 1 }, "the drop is 1"},
 		{t.Context(), step(.2, .5, .7), greys(20), func(o *Options) { o.Radius = 9 },
 			"which no number of noise samples certifies"},
-		{t.Context(), step(.2, .5, .7), greys(20), func(o *Options) { o.Record = broken }, "another gate"},
+		{t.Context(), step(.2, .5, .7), greys(20), func(o *Options) { o.Record = broken }, "no record of a gate"},
 		{stopped, step(.2, .5, .7), greys(20), func(*Options) {}, "canceled"},
 	} {
 		if err := os.WriteFile(broken, []byte("{}\n1 2\n"), 0o666); err != nil {
@@ -127,6 +127,107 @@ func TestRunRefuses(t *testing.T) {
 		if _, err := Run(v.ctx, step(.25, .5, .75), v.new, v.x, o); err == nil || !strings.Contains(err.Error(), v.want) {
 			t.Errorf("%v; expected %q", err, v.want)
 		}
+	}
+}
+
+// named is a network under another name, on another engine.
+type named struct {
+	classifier.Classifier
+	name, engine string
+}
+
+func (n named) Info() (classifier.Info, error) {
+	info, err := n.Classifier.Info()
+	info.Name, info.Identity.Engine = n.name, n.engine
+	return info, err
+}
+
+// The seed follows from what is compared: no name, no engine and no path enters it, and every digest and setting does.
+func TestSeedFollowsFromContent(t *testing.T) {
+	seed := func(edit func(o *Options, x *imageset.Index), name, engine string, to float64) uint64 {
+		t.Helper()
+		o, x := settings(), greys(100)
+		o.Most = 1
+		edit(&o, x)
+		out, err := Run(t.Context(), named{step(.25, .5, .75), name, engine}, named{step(.25, .5, to), name, engine}, x, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Seed
+	}
+	same := func(*Options, *imageset.Index) {}
+	want := seed(same, "a", "toy", .78)
+	for _, got := range []uint64{seed(same, "b", "toy", .78), seed(same, "a", "xla", .78),
+		seed(func(o *Options, x *imageset.Index) { x.Name = "other" }, "a", "toy", .78),
+		seed(func(o *Options, x *imageset.Index) { o.Record = filepath.Join(t.TempDir(), "r") }, "a", "toy", .78)} {
+		if got != want {
+			t.Errorf("a name or an engine draws another seed")
+		}
+	}
+	for i, edit := range []func(o *Options, x *imageset.Index){
+		func(o *Options, x *imageset.Index) { x.Digest = "sha256:other" },
+		func(o *Options, x *imageset.Index) { x.Labels[0] = -1 },
+		func(o *Options, x *imageset.Index) { o.Sigma = .06 }, func(o *Options, x *imageset.Index) { o.Radius = .03 },
+		func(o *Options, x *imageset.Index) { o.Drop = .02 }, func(o *Options, x *imageset.Index) { o.Level = .04 },
+		func(o *Options, x *imageset.Index) { o.Alpha = .002 }, func(o *Options, x *imageset.Index) { o.MaxSamples = 380 },
+		func(o *Options, x *imageset.Index) { o.Selection = 40 }, func(o *Options, x *imageset.Index) { o.Block = 10 },
+	} {
+		if seed(edit, "a", "toy", .78) == want {
+			t.Errorf("change %d does not draw another seed", i)
+		}
+	}
+	if seed(same, "a", "toy", .79) == want {
+		t.Error("another network has the same seed")
+	}
+}
+
+// A record that certspec wrote when names entered the seed keeps its seed and its bytes, also under other names.
+func TestOldRecordGoesOn(t *testing.T) {
+	old, err := os.ReadFile("testdata/v1.record")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(old, []byte("\n"))
+	for _, name := range []string{"step", "renamed"} {
+		o := settings()
+		o.Record = filepath.Join(t.TempDir(), "record")
+		if err := os.WriteFile(o.Record, bytes.Join(lines[:20], nil), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err := Run(t.Context(), named{step(.25, .5, .75), name, "toy"}, named{step(.25, .5, .78), name, "toy"},
+			greys(60), o)
+		got, e := os.ReadFile(o.Record)
+		if err != nil || e != nil || out.Seed != 6239130333017654879 || !bytes.HasPrefix(old, got) || len(got) <= len(lines[0]) ||
+			out.Samples == 0 {
+			t.Errorf("%s: seed %d, %d bytes of %d, %v, %v", name, out.Seed, len(got), len(old), err, e)
+		}
+	}
+}
+
+// The certified images of both networks are those of their records, up to where the test has stopped.
+func TestCertifiedOfBoth(t *testing.T) {
+	o := settings()
+	o.Record = filepath.Join(t.TempDir(), "record")
+	out, err := Run(t.Context(), step(.25, .5, .75), step(.25, .5, .85), greys(400), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(o.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, now := 0, 0
+	for _, line := range strings.Split(string(text), "\n")[1 : 1+out.Test.Seen] {
+		f := strings.Fields(line)
+		if f[2] == f[1] {
+			old++
+		}
+		if f[5] == f[1] {
+			now++
+		}
+	}
+	if out.OldCertified != old || out.NewCertified != now || old-now != out.Test.Sum || now == 0 {
+		t.Errorf("%d and %d; want %d and %d", out.OldCertified, out.NewCertified, old, now)
 	}
 }
 

@@ -2,12 +2,14 @@ package query
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
@@ -155,8 +157,9 @@ func decimal(x float64) *big.Rat {
 	return r
 }
 
-// Write writes the answer as text that certcheck derives again: the ledger's digest, the question, a line for each
-// image (image, class, lower bound, upper bounds, radius), the certified accuracies, and claims on the set.
+// Write writes the answer as text that certcheck derives again: the ledger's digest, the question, the list of figures
+// that were asked, a line for each image (image, class, lower bound, upper bounds, radius), the certified accuracies,
+// and claims on the set. The classes are those of ByClass.
 func (a *Answer) Write(w io.Writer, radii []float64, sets []Set, classes []Class) error {
 	b := bufio.NewWriter(w)
 	norm := "l2"
@@ -164,8 +167,26 @@ func (a *Answer) Write(w io.Writer, radii []float64, sets []Set, classes []Class
 		norm = "linf"
 	}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-	fmt.Fprintf(b, "certspec-claims 1 %s\nquestion top-k %d share %s norm %s\nclaims %d\n",
-		a.Digest, a.TopK, number(a.Share), norm, len(a.Claims))
+	asked := [3][]string{}
+	for _, r := range radii {
+		asked[0] = append(asked[0], number(r))
+	}
+	for _, s := range sets {
+		asked[1] = append(asked[1], number(s.Budget)+":"+number(s.Level))
+	}
+	for _, c := range classes {
+		if c.Class != classes[0].Class {
+			break
+		}
+		asked[2] = append(asked[2], number(c.Radius))
+	}
+	list := func(i int) string { return cmp.Or(strings.Join(asked[i], ","), "none") }
+	of := list(2)
+	if len(classes) > 0 {
+		of = number(classes[0].Level) + ":" + of
+	}
+	fmt.Fprintf(b, "certspec-claims 2 %s\nquestion top-k %d share %s norm %s\nasked radii %s budgets %s classes %s\n"+
+		"claims %d\n", a.Digest, a.TopK, number(a.Share), norm, list(0), list(1), of, len(a.Claims))
 	for _, c := range a.Claims {
 		fmt.Fprintf(b, "%d %d %.15f", c.Image, c.Class, c.Lower)
 		for _, u := range c.Uppers {

@@ -24,7 +24,7 @@ func Root(commands ...*cobra.Command) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version = Version()
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkOutputs(cmd) }
+	root.PersistentPreRunE = checkOutputs
 	root.AddCommand(topicCommands()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -51,12 +51,16 @@ func Run(root *cobra.Command, args []string) int {
 		err = fmt.Errorf("the output is not complete: %w", raw.err)
 	}
 	var usage UsageError
+	var noVerdict NoVerdict
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
 		fmt.Fprintln(errs, "certspec:", movedIn(strings.TrimPrefix(err.Error(), "certspec ")))
 		return ExitUsage
+	case errors.As(err, &noVerdict):
+		fmt.Fprintln(errs, "certspec:", movedIn(inWords(err)))
+		return exitNoVerdict
 	case errors.Is(err, ErrUndecided):
 		fmt.Fprintln(errs, "certspec:", err)
 		return exitUnknown

@@ -22,11 +22,19 @@ import (
 
 // Exit codes of the command line.
 const (
-	ExitFailed  = 1
-	ExitUsage   = 2
-	exitUnknown = 3  // neither shown nor refuted
-	ExitStopped = 75 // stopped on request: run the same command again to go on
+	ExitFailed    = 1
+	ExitUsage     = 2
+	exitUnknown   = 3  // neither shown nor refuted
+	exitNoVerdict = 4  // a test could not be made, or its verdict not be kept
+	ExitStopped   = 75 // stopped on request: run the same command again to go on
 )
+
+// NoVerdict is what kept a test from its verdict, or its files from being written: a full disk, a model that cannot be
+// read. It is no failure of what was tested.
+type NoVerdict struct{ Err error }
+
+func (e NoVerdict) Error() string { return e.Err.Error() }
+func (e NoVerdict) Unwrap() error { return e.Err }
 
 // ErrUndecided ends a test that reached no verdict.
 var ErrUndecided = errors.New("undecided: more images would be needed")

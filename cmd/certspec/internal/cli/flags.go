@@ -114,6 +114,9 @@ func (f *Flags) Written(p *string, name, usage string, forms ...string) {
 	f.written(name, "file", forms)
 }
 
+// Writes marks a flag that is there as one whose file or folder the verb writes.
+func (f *Flags) Writes(name, kind string) { f.SetAnnotation(name, outKey, []string{kind}) }
+
 // Folder adds a flag that names a folder.
 func (f *Flags) Folder(p *string, name, usage string) {
 	f.StringVar(p, name, "", usage)

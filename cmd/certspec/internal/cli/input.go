@@ -127,6 +127,7 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 			Say("warning: its denoiser is made for noise of σ = %g, not %g", made, use.Sigma)
 		}
 	}
+	warnOfRanges(m, images)
 	if first.Note != "" {
 		Say("%s", first.Note)
 	}
@@ -134,6 +135,27 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 		Say("warning: %s", warning)
 	}
 	return first, nil
+}
+
+// warnOfRanges says where a quantised network meets the images that gave its ranges, or others of their set.
+func warnOfRanges(m classifier.Classifier, images *dataset.Images) {
+	quantized, ok := m.(interface{ Ranges() (ledger.Data, bool) })
+	if !ok {
+		return
+	}
+	set, ok := quantized.Ranges()
+	if !ok {
+		return
+	}
+	name := func(text string) string { text, _, _ = strings.Cut(text, "["); return text }
+	switch {
+	case set.Digest == images.Digest:
+		Say("warning: these %d images gave the ranges of this quantised network: accuracy on them is optimistic; use "+
+			"others", set.Images)
+	case name(set.Name) == name(images.Name):
+		Say("warning: %d images of %s gave the ranges of this quantised network, and may be among these: accuracy on "+
+			"them is optimistic; use others", set.Images, set.Name)
+	}
 }
 
 // inOwnName is an error of package preflight as another verb says it, without the name of a verb that was not called.

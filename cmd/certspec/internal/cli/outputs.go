@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,23 +12,35 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// checkOutputs refuses, before anything is computed, paths that cannot be written to, look mistyped,
-// or say a form that is not written.
-func checkOutputs(cmd *cobra.Command) (err error) {
+// checkOutputs refuses, before anything is computed, paths that cannot be written to, that look mistyped, that are an
+// input of the same command, that two outputs share, or that say a form which is not written.
+func checkOutputs(cmd *cobra.Command, args []string) (err error) {
+	inputs := map[string][]string{"the command": args}
+	outputs := map[string]string{} // flag by path
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		kind := f.Annotations[outKey]
-		if kind == nil {
+		if !IsOutput(f) && f.Name != "name" && f.Name != "names" { // which name no file
+			inputs["--"+f.Name] = values(f)
+		}
+	})
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if !IsOutput(f) {
 			return
 		}
-		paths := []string{f.Value.String()}
-		if several, ok := f.Value.(pflag.SliceValue); ok {
-			paths = several.GetSlice()
-		}
-		for _, path := range paths {
+		for _, path := range values(f) {
 			if err == nil {
-				err = checkOutput(f.Name, path, kind[0])
+				err = checkOutput(f.Name, path, f.Annotations[outKey][0])
 			}
-			if err == nil {
+			if err == nil && path != "-" {
+				err = checkOverwritten(f.Name, path, inputs)
+			}
+			whole, e := filepath.Abs(path)
+			if err == nil && e == nil && path != "-" {
+				if other := outputs[whole]; other != "" {
+					err = Usagef("--%s %s: --%s names the same; expected another", f.Name, path, other)
+				}
+				outputs[whole] = f.Name
+			}
+			if kind := f.Annotations[outKey]; err == nil {
 				err = checkForm(cmd, f.Name, path, kind[0], kind[1:])
 			}
 		}
@@ -105,8 +119,22 @@ func endingOf(path string) string {
 var otherForms = []string{".png", ".pdf", ".svg", ".jpg", ".jpeg", ".gif", ".webp", ".eps", ".ps", ".html", ".htm",
 	".tex", ".md", ".csv", ".tsv", ".xlsx", ".ods", ".parquet", ".docx", ".npy", ".npz", ".onnx", ".pt", ".pth", ".zip"}
 
-// checkOutput refuses a folder where a file is wanted and the reverse, a path through a file, and
-// folders that would have to be made from the root of the file system, which are mistyped.
+// IsOutput reports whether a flag names a file or folder that its verb writes.
+func IsOutput(f *pflag.Flag) bool { return f.Annotations[outKey] != nil }
+
+// WritesFolder reports whether an output is a folder.
+func WritesFolder(f *pflag.Flag) bool { return IsOutput(f) && f.Annotations[outKey][0] == "folder" }
+
+// values are those of a flag that may be given several times, or its one.
+func values(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}
+
+// checkOutput refuses a folder where a file is wanted and the reverse, a path through a file, folders that would have
+// to be made from the root of the file system, which are mistyped, and a place that takes no file.
 func checkOutput(flag, path, kind string) error {
 	if path == "" {
 		return Usagef("--%s is empty: expected the path of a %s", flag, kind)
@@ -120,8 +148,14 @@ func checkOutput(flag, path, kind string) error {
 			return Usagef("--%s %s: that is a folder; expected the path of a file", flag, path)
 		case kind == "folder" && !info.IsDir():
 			return Usagef("--%s %s: that is a file; expected a folder", flag, path)
+		case info.IsDir():
+			return takesFiles(flag, path, path)
+		case !info.Mode().IsRegular():
+			return nil // a FIFO or a device
 		}
-		return nil
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			return takesFiles(flag, path, filepath.Dir(target))
+		}
 	}
 	parent, err := filepath.Abs(path)
 	if err != nil {
@@ -138,6 +172,56 @@ func checkOutput(flag, path, kind string) error {
 		case filepath.IsAbs(path) && missing != "" && filepath.Dir(parent) == parent:
 			return Usagef("--%s %s: there is no folder %s; make it first, if it is meant", flag, path, missing)
 		}
-		return nil
+		return takesFiles(flag, path, parent)
 	}
+}
+
+// takesFiles makes a file in a folder and removes it: permissions alone do not tell whether that works.
+func takesFiles(flag, path, folder string) error {
+	f, err := os.CreateTemp(folder, ".certspec-")
+	if err != nil {
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return Usagef("--%s %s: no file can be made in %s (%v); expected a folder that can be written to", flag, path,
+			folder, err)
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// checkOverwritten refuses an output that is a file which the same command reads: a model without its ending, or part
+// of the name of a data set, too.
+func checkOverwritten(flag, path string, inputs map[string][]string) error {
+	endings := []string{"", ".safetensors", ".json"}
+	stat := func(path string, regular bool) fs.FileInfo {
+		info, err := os.Stat(path)
+		if err != nil || regular != info.Mode().IsRegular() {
+			return nil
+		}
+		return info
+	}
+	for _, ending := range endings {
+		out := stat(path+ending, true)
+		for by, words := range inputs {
+			for _, word := range words {
+				parts := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(":,[]", r) })
+				for _, part := range append(slices.Clone(parts), word) {
+					for _, end := range endings {
+						if in := stat(part+end, true); in != nil && out != nil && os.SameFile(in, out) {
+							return Usagef("--%s %s would replace %s, which %s reads; expected another name", flag, path,
+								part+end, by)
+						}
+					}
+				}
+				folder, found := strings.CutPrefix(word, "folder:")
+				folder, _, _ = strings.Cut(folder, "[")
+				if in, out := stat(folder, false), stat(path, false); found && in != nil && out != nil && os.SameFile(in, out) {
+					return Usagef("--%s %s is the folder of images that %s reads; expected another", flag, path, by)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -104,7 +104,8 @@ A run that takes long records its work: in the ledger, or in the folder of --out
 The same command goes on where it was, and ends with the same bytes. A finished run is read and printed
 at once. A file of another run is refused, with the setting that differs.
 
-Exit codes:  0 done, 1 failed, 2 wrong use, 3 undecided, 75 stopped on request.
+Exit codes:  0 done, 1 failed, 2 wrong use, 3 undecided, 75 stopped on request. Of gate 1 is its verdict
+alone, and 4 says that no verdict could be reached or kept.
 
 --shard i/n splits a run over machines; certspec merge joins the parts.
 `},

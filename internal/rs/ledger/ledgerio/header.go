@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -62,6 +63,19 @@ func decodeHeader(file string, line []byte) (ledger.Header, error) {
 			"case, and nothing else does", at, journal.Quote(have), journal.Quote(want))
 	}
 	return h, nil
+}
+
+// announced checks, for whoever reads a ledger, what a header announces: looks that are those of a rule and spend at
+// most α, and a seed that is derived where it is called so.
+func announced(h ledger.Header) error {
+	if _, err := stopping.Of(h); err != nil {
+		return err
+	}
+	if want := DerivedSeed(h); !h.SeedChosen && h.Seed != want {
+		return fmt.Errorf("the seed %d is called derived, but from model, data and settings follows %d: the seed, or one "+
+			"of these, sigma say, was changed", h.Seed, want)
+	}
+	return nil
 }
 
 // These limits keep numbers far from the largest integer, so that no sum or product of them overflows.

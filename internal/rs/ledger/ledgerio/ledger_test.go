@@ -25,7 +25,7 @@ func header() ledger.Header {
 		Format: ledger.Format, Version: ledger.VersionOf(noise.LawGrid),
 		Model: classifier.Info{Name: "toy", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 12,
 			Identity: classifier.Identity{Weights: "formula <&>", Engine: "toy"}},
-		Data: ledger.Data{Name: "grey", Digest: "sha256:00", Images: 3}, Sigma: .25, Noise: "grid/1", Seed: 1<<64 - 1,
+		Data: ledger.Data{Name: "grey", Digest: "sha256:00", Images: 3}, Sigma: .25, Noise: "grid/1", Seed: 1<<64 - 1, SeedChosen: true,
 		Alpha: .001, Selection: 100, Block: 100, Order: "data",
 		Rule: ledger.Rule{Name: "staged", Tolerance: .01, Budget: "union bound", Looks: []ledger.Level{{Samples: 100, Alpha: .0005}, {Samples: 300, Alpha: .0005}}},
 	}

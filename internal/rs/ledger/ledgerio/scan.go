@@ -105,6 +105,9 @@ func newScanner(file string, in io.Reader) (*Scanner, error) {
 	if s.header, err = decodeHeader(file, line); err != nil {
 		return nil, err
 	}
+	if err := announced(s.header); err != nil {
+		return nil, s.errorf("header: %v", err)
+	}
 	s.keep(line)
 	return s, nil
 }

@@ -1,4 +1,4 @@
-package rs
+package ledgerio
 
 import (
 	"crypto/sha256"
@@ -9,13 +9,13 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// derivedSeed is the first 8 bytes, most significant first, of the SHA-256 of seedText.
-func derivedSeed(h ledger.Header) uint64 {
-	sum := sha256.Sum256(seedText(h))
+// DerivedSeed is the first 8 bytes, most significant first, of the SHA-256 of SeedText.
+func DerivedSeed(h ledger.Header) uint64 {
+	sum := sha256.Sum256(SeedText(h))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// seedText is what a seed that is called derived is derived from, in version 1 of its encoding: the
+// SeedText is what a seed that is called derived is derived from, in version 1 of its encoding: the
 // digest of the weights, shape and classes of the model, the digest and the number of the images,
 // and the settings. Left out are engine, threads and instructions, so that the same weights meet
 // the same noise on every engine and engines can be compared; names; the program; and the shard and
@@ -25,7 +25,7 @@ func derivedSeed(h ledger.Header) uint64 {
 // without blanks, in this order, with empty values where something is left out. A field that a
 // header gets later enters nothing here; what must enter calls for a version 2 of the encoding, and
 // for a version of the header that says so.
-func seedText(h ledger.Header) []byte {
+func SeedText(h ledger.Header) []byte {
 	var t seedWriter
 	t.raw(`{"format":"certspec-ledger","version":1,"program":{"version":""}`)
 	t.raw(`,"model":{"name":"","shape":{"height":`).int(h.Model.Shape.Height).raw(`,"width":`).int(h.Model.Shape.Width)
