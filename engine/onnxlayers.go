@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -79,7 +80,9 @@ func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error
 		return err
 	}
 	rows := slices.Collect(slices.Chunk(outputs, n.info.Classes))
-	if err := agree(l.Network, batch.Grid[:2*size], rows[:2]); err != nil {
+	if err := agree(l.Network, batch.Grid[:2*size], rows[:2]); errors.Is(err, errNoneHeld) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("%s computes it wrongly: %w. Please report the file", b.Engine, err)
 	}
 	if n.details, n.info, err = l.Details(rows); err != nil {
@@ -93,10 +96,11 @@ func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error
 	return nil
 }
 
-// agree compares outputs for images with those of the layers in float64. Kernels of every form round far
-// less than the tolerance; a wrong graph is further off.
+// agree compares outputs for images with those of the layers in float64, wherever float32 holds them; beyond it the
+// output must be no number, too. Kernels of every form round far less than the tolerance; a wrong graph is further off.
+// Errors: an output that differs; none that float32 holds, as then nothing is known of the graph.
 func agree(layers *feedforward.Network, grid []int16, rows [][]float32) error {
-	const tolerance = 0.05
+	compared := 0
 	x := make([]float64, len(grid)/len(rows))
 	for i, row := range rows {
 		for j := range x {
@@ -106,18 +110,44 @@ func agree(layers *feedforward.Network, grid []int16, rows [][]float32) error {
 		if err != nil {
 			return err
 		}
-		want = headOf(layers.Head(), want)
-		most := 0.
-		for _, v := range want {
-			most = max(most, math.Abs(v))
+		n, err := agreeRow(headOf(layers.Head(), want), row)
+		if err != nil {
+			return err
 		}
-		for c, v := range want {
-			if !(math.Abs(float64(row[c])-v) <= tolerance*most) && most <= math.MaxFloat32 {
-				return fmt.Errorf("output %d of random bytes is %v, that of the layers in float64 %v", c, row[c], v)
-			}
-		}
+		compared += n
+	}
+	if compared == 0 {
+		return errNoneHeld
 	}
 	return nil
+}
+
+var errNoneHeld = errors.New("no output of random bytes is within the range of float32, so its layers cannot be " +
+	"compared: expected logits or probabilities of a common size")
+
+// agreeRow compares the outputs of one image, and says how many float32 holds.
+func agreeRow(want []float64, row []float32) (compared int, err error) {
+	const tolerance = 0.05
+	most := 0.
+	for _, v := range want {
+		if size := math.Abs(v); size <= math.MaxFloat32 {
+			most = max(most, size)
+		}
+	}
+	for c, v := range want {
+		got := float64(row[c])
+		var differs bool
+		if math.Abs(v) <= math.MaxFloat32 {
+			compared++
+			differs = !(math.Abs(got-v) <= tolerance*most)
+		} else {
+			differs = got-got == 0 && !(math.Abs(v) <= math.MaxFloat32*(1+tolerance))
+		}
+		if differs {
+			return compared, fmt.Errorf("output %d of random bytes is %v, that of the layers in float64 %v", c, row[c], v)
+		}
+	}
+	return compared, nil
 }
 
 // Info names the file, what computes in it and the engine.

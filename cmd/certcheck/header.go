@@ -103,6 +103,8 @@ func otherKind(line, format string, err error) string {
 	switch {
 	case format == "certspec-gate":
 		return ": this is the record of a gate; certcheck --gate FILE checks it"
+	case format == "certspec-strength":
+		return ": this is a file of \"certspec prove\"; certcheck --strength FILE checks it"
 	case format == "certspec-ood":
 		return ": this is a file of confidences and their bounds (.ood); \"certspec ledger verify FILE\" checks it"
 	case format == "certspec-scores":
