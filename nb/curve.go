@@ -141,7 +141,7 @@ func runNames(runs []*rs.Run, sigma bool) []string {
 			parts = append(parts, fmt.Sprintf("σ = %g", run.Header.Sigma))
 		}
 		if len(sets) > 1 {
-			parts = append(parts, shownData(run.Header.Data.Name))
+			parts = append(parts, printable.DataTitle(run.Header.Data.Name))
 		}
 		if len(rules) > 1 {
 			parts = append(parts, string(run.Header.Rule.Name))

@@ -60,7 +60,7 @@ func runTable(runs []*rs.Run) *Tabular {
 	for i, run := range runs {
 		h := run.Header
 		acr := run.ACR()
-		row := []any{h.Model.Name, shownData(h.Data.Name), fmt.Sprint(h.Sigma)}
+		row := []any{h.Model.Name, counted.ReplaceAllString(printable.DataTitle(h.Data.Name), ""), fmt.Sprint(h.Sigma)}
 		if acr.Images > 0 {
 			row = append(row, acr.Images)
 			for _, a := range run.CertifiedAccuracy(radii...) {
@@ -95,14 +95,6 @@ func runTable(runs []*rs.Run) *Tabular {
 
 // counted is the end of the name of data that are a number of images; the table has the number.
 var counted = regexp.MustCompile(`\[count=\d+\]$`)
-
-// shownData is the name of data as tables show it: without the path of files.
-func shownData(name string) string {
-	if short := printable.DataName(name); !strings.HasPrefix(name, short) {
-		return short
-	}
-	return counted.ReplaceAllString(name, "")
-}
 
 // listed is "a", "a and b", "a, b and c".
 func listed(words []string) string {

@@ -39,6 +39,14 @@ func DataName(name string) string {
 	return short
 }
 
+// DataTitle is DataName of files; the names of known sets stay as they are.
+func DataTitle(name string) string {
+	if short := DataName(name); !strings.HasPrefix(name, short) {
+		return short
+	}
+	return name
+}
+
 // DataSource is the name of a data set without the folders above an absolute path: what a reader
 // elsewhere has of it, with what chose and prepared the images. Other names stay.
 func DataSource(name string) string {

@@ -224,15 +224,13 @@ class Ledger(Log):
         return self.summary.radius_cap
 
     def _repr_html_(self) -> str:
-        """The first part of the report: figures, what is claimed, and the curve."""
+        """The reader's page of the report: figures, the curve, and what is claimed."""
         try:
             page = report(self.path, format="html")
         except CertspecError as error:  # no image is decided yet
             return f"<p>{escape(f'{self!r}: {error}')}</p>"
-        head, _, rest = page.partition("<h2>What is assumed</h2>")
-        figure = re.search(r"<figure>.*?</figure>", rest, re.DOTALL)
-        head = re.sub("h[12]>", "h4>", head.partition("<body>")[2])
-        return head + (figure.group() if figure else "")
+        head = page.partition("<h2>For the reviewer</h2>")[0].partition("<body>")[2]
+        return re.sub("h[12]>", "h4>", head)
 
     def _about(self, images: int = 0) -> str:
         """Data, network, σ, noise samples and α, below the title of a figure."""

@@ -1069,7 +1069,7 @@ class InANotebook(Folder):
 
     def test_pages(self):
         page = self.run_._repr_html_()
-        for words in ("0.8540", "0.7820", "500 of 500", "What is claimed", "<svg", "</figure>"):
+        for words in ("0.8540", "0.7820", "18 of 500", "What is claimed", "<svg", "</figure>"):
             self.assertIn(words, page)
         self.assertNotIn("<body", page)
         with self.assertRaisesRegex(FileNotFoundError, "none.ledger"):

@@ -172,7 +172,7 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 		if l := logs[i]; l.Run != nil {
 			h := l.Run.Header
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, n ≤ %s.", m.Name,
-				h.Model.Name, cmp.Or(o.dataName, printable.DataName(h.Data.Name)), h.Sigma, h.Alpha, h.Rule.Name,
+				h.Model.Name, cmp.Or(o.dataName, printable.DataTitle(h.Data.Name)), h.Sigma, h.Alpha, h.Rule.Name,
 				printable.Count(h.MaxSamples())))
 		}
 		if m.Bounds == nil || m.Bounds.Images == 0 {

@@ -51,7 +51,7 @@ func Papers(h ledger.Header) []Entry {
 func Ledger(name, digest string, h ledger.Header) Entry {
 	e := Entry{"misc", "ledger", []Field{
 		{"title", tex(fmt.Sprintf("Certification of %s on %s, σ = %v, α = %v: ledger", h.Model.Name,
-			printable.DataName(h.Data.Name), h.Sigma, h.Alpha))},
+			printable.DataTitle(h.Data.Name), h.Sigma, h.Alpha))},
 		{"howpublished", "certspec ledger, file " + tex(name)},
 	}}
 	if sum, ok := strings.CutPrefix(digest, "sha256:"); ok && len(sum) >= 8 {
