@@ -17,9 +17,9 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// Smoothing is a picture of the whole method: an image, its noise samples with the network's answers, their votes and
+// Method is a picture of the whole method: an image, its noise samples with the network's answers, their votes and
 // the certificate; beside it, the curve of a run. A run of one image has no curve.
-type Smoothing struct {
+type Method struct {
 	Data     rs.Source
 	Model    classifier.Classifier
 	Run      *rs.Run
@@ -36,7 +36,7 @@ const (
 )
 
 // Figure draws it.
-func (s Smoothing) Figure() *Figure {
+func (s Method) Figure() *Figure {
 	images, err := s.Data.Load(Context())
 	end(err)
 	row := s.Run.Rows[s.Image]
@@ -82,7 +82,7 @@ func (s Smoothing) Figure() *Figure {
 }
 
 // samples are the first noise samples of the picture, clipped for the screen, and the network's answers to them.
-func (s Smoothing) samples(picture []uint8, id int) (pictures [][]uint8, answers []int32, err error) {
+func (s Method) samples(picture []uint8, id int) (pictures [][]uint8, answers []int32, err error) {
 	grid, err := noise.NewGrid(s.Run.Header.Sigma)
 	if err != nil {
 		return nil, nil, err
@@ -110,7 +110,7 @@ func (s Smoothing) samples(picture []uint8, id int) (pictures [][]uint8, answers
 	return pictures, result.Classes, nil
 }
 
-func (s Smoothing) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint8, answers []int32, row rs.Row,
+func (s Method) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint8, answers []int32, row rs.Row,
 	votes rs.Prediction, name func(int) string) {
 	info, err := s.Model.Info()
 	end(err)

@@ -97,7 +97,7 @@ func corrupted(s *sweep.Sweep) []any {
 	if s.Clean != nil {
 		clean, what = s.Clean.ACR().Value, "clean"
 	}
-	data := printable.DataName(s.Header.Data.Name)
+	data, _, _ := strings.Cut(printable.DataName(s.Header.Data.Name), "[") // which names the first corruption
 	title := fmt.Sprintf("Average certified radius under corruption\n%s (%d images), %s, %s", data, mean.Images,
 		s.Header.Model.Name, s.Header.Settings())
 	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}

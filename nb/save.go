@@ -7,12 +7,39 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
+
+// Save writes a figure or a table, or what Table makes of a value, to files in the forms that their endings say: .svg,
+// .png, .pdf or .csv of a figure; .tex, .html, .md, .csv or .txt of a table. An error, and another ending is one, ends
+// the cell.
+func Save(value any, paths ...string) {
+	end(save(value, paths))
+}
+
+func save(value any, paths []string) error {
+	if len(paths) == 0 {
+		return errors.New("nb.Save: no path; expected one or more, such as curve.pdf")
+	}
+	saver, ok := value.(interface{ Save(path string) error })
+	if r, is := value.(rendered); is && !ok {
+		saver, ok = r.Table(), true
+	}
+	if !ok {
+		return fmt.Errorf("nb.Save: a %T is neither a figure nor a table: nb.Table makes a table of runs and results", value)
+	}
+	for _, path := range paths {
+		if err := saver.Save(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 //go:embed save.js
 var saveScript string

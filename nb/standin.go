@@ -1,8 +1,10 @@
 package nb
 
 import (
+	"errors"
 	"fmt"
 	"html"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,18 +13,63 @@ import (
 	"github.com/certspec/certspec/dataset"
 )
 
-// Data opens a data set by its name, such as fashionmnist/test. If it is not on this machine, the built-in drawn shapes
-// stand in, and the first output of every cell says so. An error ends the cell.
-func Data(name string) *dataset.Dataset {
+// Data opens the first of some data sets that is on this machine: the name of a set, such as fashionmnist/test, or the
+// path of a folder of pictures, an archive of one or a .npy file; [only=cat,count=100] behind it selects images (see
+// dataset.Open). If a known set is not on this machine and no other is named, the built-in drawn shapes stand in, and
+// the first output of every cell says so. An error ends the cell.
+func Data(names ...string) *dataset.Dataset {
+	name, err := firstHere(names)
+	if err != nil {
+		end(err)
+		return nil
+	}
 	d, err := dataset.OpenOrSynthetic(name)
 	if err != nil {
 		end(err)
 		return nil
 	}
-	if set, _, _ := strings.Cut(name, "/"); !strings.HasPrefix(d.String(), set+"/") {
+	if standsIn(d, name) {
+		set, _, _ := strings.Cut(name, "/")
 		StandIn("Drawn shapes", name, "certspec dataset fetch "+set)
 	}
 	return d
+}
+
+// firstHere is the name, as dataset.Open takes it, of the first set that is on this machine; else the first for which
+// drawn shapes can stand in.
+func firstHere(names []string) (here string, err error) {
+	if len(names) == 0 {
+		return "", errors.New("no data named; expected the name of a set, such as fashionmnist/test, or a path")
+	}
+	var missing []error
+	for _, name := range names {
+		path, _, _ := strings.Cut(name, "[")
+		if _, err := os.Stat(path); err == nil {
+			if strings.HasSuffix(path, ".npy") {
+				return "npy:" + name, nil
+			}
+			return "folder:" + name, nil
+		}
+		d, err := dataset.OpenOrSynthetic(name)
+		switch {
+		case err != nil:
+			missing = append(missing, fmt.Errorf("%w; no file or folder %s is here either", err, path))
+		case !standsIn(d, name):
+			return name, nil
+		case here == "":
+			here = name
+		}
+	}
+	if here == "" {
+		return "", errors.Join(missing...)
+	}
+	return here, nil
+}
+
+// standsIn reports whether a data set is not the one of that name.
+func standsIn(d *dataset.Dataset, name string) bool {
+	const drawn = "synthetic/"
+	return strings.HasPrefix(d.String(), drawn) && !strings.HasPrefix(name, strings.TrimSuffix(drawn, "/"))
 }
 
 // standIn is the class of the note that says that something stands in. certspec notebook run looks for it.

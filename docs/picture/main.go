@@ -46,7 +46,7 @@ func draw(out string, image int) error {
 	if err != nil {
 		return err
 	}
-	picture := nb.Smoothing{Data: data, Model: model, Run: run, Image: image, Clean: run.CertifiedAccuracy(0)[0].Value,
+	picture := nb.Method{Data: data, Model: model, Run: run, Image: image, Clean: run.CertifiedAccuracy(0)[0].Value,
 		Attacked: attacked}
 	return picture.Figure().Save(out)
 }

@@ -101,7 +101,7 @@ var layers = [][]string{
 	{"experiment/results"},
 	{"experiment/plan"},
 	{"experiment/run"},
-	{"experiment"},
+	{"experiment", "model"},
 	{"nb", "bench", "cmd/certspec", "examples"},
 	{"notebooks"},
 	{"docs"},

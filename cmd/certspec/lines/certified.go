@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
 	"github.com/certspec/certspec/lines"
@@ -69,7 +70,7 @@ const period = 10_000
 func (c *certificates) load() (models []certified.Model, o certified.Options, err error) {
 	o = certified.Options{Radii: c.radii, Plain: c.plain, Common: c.common}
 	if len(c.corruptions) > 0 {
-		if o.Corruptions, err = cli.CorruptionNames(c.corruptions); err != nil {
+		if o.Corruptions, err = corrupt.Expand(c.corruptions); err != nil {
 			return nil, o, cli.Usage(err)
 		}
 	}
@@ -103,7 +104,7 @@ func (o *fitOptions) points() (points []lines.Point, notes []string, err error) 
 		return nil, nil, err
 	}
 	if of.Corruptions == nil && o.logs == "" {
-		if of.Corruptions, err = cli.CorruptionNames(strings.Split(o.Y, ",")); err != nil {
+		if of.Corruptions, err = corrupt.Expand(strings.Split(o.Y, ",")); err != nil {
 			return nil, nil, cli.Usage(fmt.Errorf("--y: %w; or --corruptions", err))
 		}
 	}

@@ -87,35 +87,12 @@ func CorruptionWords() []string {
 	return append(words, Corruptions()...)
 }
 
-// CorruptionNames are the corruptions that words name, by themselves or as a family or group; each
-// once, in the order of the words.
-func CorruptionNames(words []string) ([]string, error) {
-	var names []string
-	has := map[string]bool{}
-	for _, word := range words {
-		of, err := corrupt.Names([]string{word})
-		if err != nil {
-			if _, unknown := corrupt.Find(word); unknown != nil {
-				return nil, unknown
-			}
-			of = []string{word}
-		}
-		for _, name := range of {
-			if !has[name] {
-				names = append(names, name)
-				has[name] = true
-			}
-		}
-	}
-	return names, nil
-}
-
 // Cells are the corruptions and severities that --corrupt and --severity ask, with the settings of a variant.
 func Cells(words []string, severities []int, variant corrupt.Setting) ([]sweep.Cell, error) {
 	if len(severities) > 0 && len(words) == 0 {
 		return nil, Usagef("--severity without --corrupt")
 	}
-	names, err := CorruptionNames(words)
+	names, err := corrupt.Expand(words)
 	if err != nil {
 		return nil, Usage(err)
 	}
