@@ -1,38 +1,113 @@
 package study
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs/compare"
 )
 
-// Claim says that a quantity of a row lies above that of another row, or of another set, or above a
-// number. A claim belongs to one family of one table, and is judged with it.
+// Claim says that a quantity of a row lies above that of another row, of another set, or above a number. It belongs to
+// one family of one table: the claims of a family are judged together, wherever they are shown.
 type Claim struct {
-	Row    string   `yaml:"row"`
-	On     []string `yaml:"on"`   // sets: a claim for each
-	What   string   `yaml:"what"` // a quantity
-	Than   string   `yaml:"than,omitempty"`
-	ThanOn string   `yaml:"than_on,omitempty"`
-	Number float64  `yaml:"number,omitempty"` // where it is compared with no row and no set
-	Sign   int      `yaml:"sign,omitempty"`   // −1: below
+	Row      string   `yaml:"row" json:"row"`   // its title, or its recipe where titles repeat
+	What     string   `yaml:"what" json:"what"` // a quantity
+	On       []string `yaml:"on" json:"on"`     // sets: a claim for each
+	Than     string   `yaml:"than,omitempty" json:"than,omitempty"`
+	ThanOn   string   `yaml:"than_on,omitempty" json:"than_on,omitempty"`
+	ThanWhat string   `yaml:"than_what,omitempty" json:"than_what,omitempty"` // of the same unit
+	// By is how much it lies above the other cell, or the number that it lies above where there is none.
+	By   float64 `yaml:"by,omitempty" json:"by,omitempty"`
+	Sign int     `yaml:"sign,omitempty" json:"sign,omitempty"` // −1: below
 }
 
-// cells are the two that a claim compares on a set; no second one: with its number.
-func (c Claim) cells(set string) (a, b Cell, second bool) {
-	a, b = Cell{c.Row, set, c.What}, Cell{c.Row, set, c.What}
-	if c.Than != "" {
-		b.Row = c.Than
+// cells are the two that a claim compares on a set; the second is nil where it is compared with a number.
+func (c Claim) cells(set string) (a Cell, b *Cell) {
+	a = Cell{c.Row, set, c.What}
+	if c.Than == "" && c.ThanOn == "" && c.ThanWhat == "" {
+		return a, nil
 	}
-	if c.ThanOn != "" {
-		b.Set = c.ThanOn
-	}
-	return a, b, a != b
+	return a, &Cell{cmp.Or(c.Than, c.Row), cmp.Or(c.ThanOn, set), cmp.Or(c.ThanWhat, c.What)}
 }
 
-// Verdict is what the interval of a difference says of a claim.
+// Family are claims that are judged together.
+type Family []Claim
+
+// UnmarshalYAML takes lists of rows, of quantities and of what they are compared with, too: a claim for each.
+func (f *Family) UnmarshalYAML(n *yaml.Node) error {
+	var lists []struct {
+		Row      words   `yaml:"row"`
+		What     words   `yaml:"what"`
+		On       words   `yaml:"on"`
+		Than     words   `yaml:"than"`
+		ThanOn   string  `yaml:"than_on"`
+		ThanWhat string  `yaml:"than_what"`
+		By       float64 `yaml:"by"`
+		Sign     int     `yaml:"sign"`
+	}
+	if err := n.Decode(&lists); err != nil {
+		return err
+	}
+	for _, l := range lists {
+		if len(l.Row) == 0 || len(l.What) == 0 || len(l.On) == 0 || l.Sign < -1 || l.Sign > 0 {
+			return fmt.Errorf("line %d: a claim has a row, a quantity (what) and sets (on), and sign: -1 where it is below",
+				n.Line)
+		}
+		if len(l.Than) == 0 {
+			l.Than = words{""}
+		}
+		for _, row := range l.Row {
+			for _, what := range l.What {
+				for _, than := range l.Than {
+					*f = append(*f, Claim{row, what, l.On, than, l.ThanOn, l.ThanWhat, l.By, l.Sign})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Digest names what a family claims: equal digests, equal claims.
+func (f Family) Digest() string {
+	text, err := json.Marshal(f)
+	if err != nil { // a number that JSON does not have
+		panic("study: " + err.Error())
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+}
+
+// Results are a source that knows how far its differences may be off.
+type Results interface {
+	Source
+	// Compare is cell a less cell b, or cell a alone where b is nil, with intervals of the confidence of
+	// the options for the difference less by. It is nil where a cell is not there.
+	Compare(ctx context.Context, a Cell, b *Cell, by float64, o resample.Options) (*Comparison, error)
+}
+
+// Comparison is a difference with its uncertainty.
+type Comparison struct {
+	A, B     float64   // of the two cells
+	Networks *Estimate // over images: for these networks; nil: not judged
+	Starts   *Estimate // over images and starts; nil: of one start
+	// Of is how many starts there are. Networks that go back to one are Orders of it, and not starts.
+	Of, Orders int
+	Note       string // on effort or intervals
+}
+
+// Estimate is an interval for a difference, and the p-value that the difference is as large as the claim's bound.
+type Estimate struct {
+	Interval resample.Interval
+	P        float64
+}
+
+// Verdict is what an interval says of a claim.
 type Verdict string
 
 // The verdicts.
@@ -42,79 +117,191 @@ const (
 	VerdictOpen     Verdict = "open"
 )
 
-// Judged is a claim on one set with all that is shown of it. Ours and Theirs are one expression, on
-// two sources.
-type Judged struct {
-	Claim   Claim
-	Set     string
-	Ours    *compare.Difference // nil: not there yet
-	Theirs  *float64            // nil: not printed, or apart
-	Kinship Kinship
-	Why     string // what differs
-	Verdict Verdict
+// Legend says what the verdicts mean, above every table that has them.
+const Legend = "*Shows*: the interval lies on the side of the claim; *opposite*: on the other; *open*: on both. " +
+	"Intervals cover 95 % for all claims of a family together, by Holm's method, and claims of one family alone. " +
+	"For these networks they are over images, over starts over images and trainings from other random weights. " +
+	"Two orders of the data from one start are one start."
+
+// Ruling is a verdict with the interval that it follows from.
+type Ruling struct {
+	Verdict    Verdict           `json:"verdict"`
+	Interval   resample.Interval `json:"interval"`
+	Confidence float64           `json:"confidence"` // of this interval, by Holm's method
 }
 
-// Judge judges a family: all of its claims together, by Holm's method, wherever they are shown.
-// Without a source of printed values theirs is nil.
+// Judged is a claim on one set with all that is shown of it. Ours and theirs are one expression, of two sources.
+type Judged struct {
+	Claim  Claim  `json:"claim"`
+	Set    string `json:"set"`
+	Family int    `json:"family"` // claims that are judged together
+
+	A        float64 `json:"a"`
+	B        float64 `json:"b"`
+	Networks *Ruling `json:"networks,omitempty"`
+	Starts   *Ruling `json:"starts,omitempty"`
+	Of       int     `json:"of,omitempty"`
+	Orders   int     `json:"orders,omitempty"`
+	Note     string  `json:"note,omitempty"`
+
+	Theirs  *[2]float64 `json:"theirs,omitempty"` // of the two cells; nil: not printed, or apart
+	Kinship Kinship     `json:"kinship,omitempty"`
+	Why     string      `json:"why,omitempty"` // what differs between ours and theirs
+}
+
+// Judge judges a family: each claim by the interval of the confidence at which Holm's method comes to it. Claims whose
+// cells are not there are left out. Without a source of printed numbers theirs is nil.
 //
-// Errors: a cell that does not exist; those of Folder.Difference.
-func Judge(ctx context.Context, family []Claim, ours *Folder, theirs Source, o resample.Options) (all []Judged,
-	err error) {
-	var p []float64
-	var of []int
-	for _, c := range family {
-		for _, set := range c.On {
-			j, err := judgeOne(ctx, c, set, ours, theirs, o)
-			if err != nil {
-				return nil, err
-			}
-			if all = append(all, j); j.Ours != nil {
-				p, of = append(p, j.Ours.P), append(of, len(all)-1)
-			}
-		}
-	}
-	holm, err := resample.Holm(p)
+// Errors: those of the two sources and of resample.
+func Judge(ctx context.Context, family Family, ours Results, theirs Source, o resample.Options) ([]Judged, error) {
+	o, err := o.Resolved()
 	if err != nil {
 		return nil, fmt.Errorf("study: %w", err)
 	}
-	o, err = o.Resolved()
-	if err != nil {
-		return nil, err
-	}
-	for i, k := range of {
-		j := &all[k]
-		if j.Ours.Holm = &holm[i]; holm[i] > 1-o.Confidence {
-			continue
+	var all []Judged
+	var found []*Comparison
+	for _, c := range family {
+		for _, set := range c.On {
+			a, b := c.cells(set)
+			d, err := ours.Compare(ctx, a, b, c.By, o)
+			if err != nil {
+				return nil, err
+			}
+			if d == nil {
+				continue
+			}
+			j := Judged{Claim: c, Set: set, A: d.A, B: d.B, Of: d.Of, Orders: d.Orders, Note: d.Note}
+			j.Claim.On = []string{set}
+			if theirs != nil {
+				if err := j.beside(a, b, ours, theirs); err != nil {
+					return nil, err
+				}
+			}
+			all, found = append(all, j), append(found, d)
 		}
-		if j.Verdict = VerdictShows; (j.Ours.Difference < 0) != (j.Claim.Sign < 0) {
-			j.Verdict = VerdictOpposite
+	}
+	networks := levels(found, func(d *Comparison) *Estimate { return d.Networks }, o.Confidence)
+	starts := levels(found, func(d *Comparison) *Estimate { return d.Starts }, o.Confidence)
+	for i := range all {
+		j := &all[i]
+		j.Family = len(all)
+		for _, kind := range []struct {
+			confidence float64
+			to         **Ruling
+			of         func(*Comparison) *Estimate
+		}{{networks[i], &j.Networks, func(d *Comparison) *Estimate { return d.Networks }},
+			{starts[i], &j.Starts, func(d *Comparison) *Estimate { return d.Starts }}} {
+			if kind.confidence == 0 {
+				continue
+			}
+			d := found[i]
+			if at := o; kind.confidence != o.Confidence {
+				at.Confidence = kind.confidence
+				a, b := j.Claim.cells(j.Set)
+				if d, err = ours.Compare(ctx, a, b, j.Claim.By, at); err != nil {
+					return nil, err
+				}
+			}
+			in := kind.of(d).Interval
+			*kind.to = &Ruling{verdict(in, j.Claim), in, kind.confidence}
 		}
 	}
 	return all, nil
 }
 
-func judgeOne(ctx context.Context, c Claim, set string, ours *Folder, theirs Source,
-	o resample.Options) (j Judged, err error) {
-	a, b, second := c.cells(set)
-	if !second {
-		return j, fmt.Errorf("study: a claim on %s of %s names no other row or set; claims about a number are not judged yet",
-			c.What, c.Row)
+// beside takes what is printed, where it may stand beside ours.
+func (j *Judged) beside(a Cell, b *Cell, ours, theirs Source) error {
+	var pair [2]float64
+	for i, c := range []*Cell{&a, b} {
+		if c == nil {
+			continue
+		}
+		v, there, err := theirs.Mean(*c)
+		if err != nil || !there {
+			return err
+		}
+		k, why := ours.Context(*c).Beside(theirs.Context(*c))
+		if k == Apart {
+			j.Kinship, j.Why = k, why
+			return nil
+		}
+		if pair[i] = v; k > j.Kinship {
+			j.Kinship = k
+		}
+		if j.Why == "" {
+			j.Why = why
+		}
 	}
-	j = Judged{Claim: c, Set: set, Verdict: VerdictOpen}
-	if j.Ours, err = ours.Difference(ctx, a, b, o); err != nil || theirs == nil {
-		return j, err
+	j.Theirs = &pair
+	return nil
+}
+
+// levels are the confidences at which Holm's method judges: with m claims by p-value, the first at
+// 1 − α/m, the next at 1 − α/(m−1), up to the first that is open; those behind it are judged as it
+// is. 0: no estimate.
+func levels(of []*Comparison, estimate func(*Comparison) *Estimate, confidence float64) []float64 {
+	out := make([]float64, len(of))
+	var order []int
+	for i, d := range of {
+		if estimate(d) != nil {
+			order = append(order, i)
+		}
 	}
-	x, there, err := theirs.Mean(a)
-	if err != nil || !there {
-		return j, err
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(estimate(of[a]).P, estimate(of[b]).P) })
+	alpha, stopped := 1-confidence, 0.
+	for k, i := range order {
+		level := alpha / float64(len(order)-k)
+		if stopped > 0 {
+			level = stopped
+		} else if estimate(of[i]).P > level {
+			stopped = level
+		}
+		if out[i] = 1 - level; level == alpha {
+			out[i] = confidence
+		}
 	}
-	y, there, err := theirs.Mean(b)
-	if err != nil || !there {
-		return j, err
+	return out
+}
+
+// verdict follows from where the interval lies, which is of the difference.
+func verdict(in resample.Interval, c Claim) Verdict {
+	low, high := in.Low-c.By, in.High-c.By
+	if c.Sign < 0 {
+		low, high = -high, -low
 	}
-	if j.Kinship, j.Why = ours.Context(a).Beside(theirs.Context(a)); j.Kinship != Apart {
-		difference := x - y
-		j.Theirs = &difference
+	switch {
+	case low > 0:
+		return VerdictShows
+	case high < 0:
+		return VerdictOpposite
 	}
-	return j, nil
+	return VerdictOpen
+}
+
+// Difference is that of the two cells of ours.
+func (j Judged) Difference() float64 { return j.A - j.B }
+
+// Say is the claim in words.
+func (j Judged) Say() string {
+	c := j.Claim
+	above := map[bool]string{false: "above", true: "below"}[c.Sign < 0]
+	a, b := c.cells(j.Set)
+	switch {
+	case b == nil:
+		return fmt.Sprintf("%s: %s on %s %s %g", a.Row, a.What, a.Set, above, c.By)
+	case a.Row == b.Row && a.What == b.What:
+		return fmt.Sprintf("%s: %s %s %s", a.Row, a.Set, above, b.Set)
+	}
+	other := b.Row
+	if a.What != b.What {
+		other = b.What + " of " + b.Row
+	}
+	on := " on " + a.Set
+	if a.Set == "clean" {
+		on += " images"
+	}
+	if c.By != 0 {
+		return fmt.Sprintf("%s %s %s by %g%s", a.Row, above, other, c.By, on)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s%s", a.Row, above, other, on))
 }

@@ -41,6 +41,9 @@ type network struct {
 	Seed    uint64   `json:"seed"`
 	Start   string   `json:"start"`
 	Results string   `json:"results"`
+	Begin   *struct {
+		Weights string `json:"weights"`
+	} `json:"begin"` // file that training began with
 }
 
 // fileName is the network's name as files bear it.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -125,11 +126,54 @@ func (s Settings) or(t Settings) Settings {
 	return s
 }
 
-// Cap is the largest radius that a fixed number of samples can prove, σ Φ⁻¹(α^(1/n)) (Cohen et al. 2019); 0 where a
-// setting is not known.
+// Cap is the largest radius that a fixed number of samples can prove, σ Φ⁻¹(α^(1/n)) (Cohen et al.
+// 2019); 0 where a setting is not known.
 func (s Settings) Cap() float64 {
 	if s.Sigma <= 0 || s.N <= 0 || s.Alpha <= 0 {
 		return 0
 	}
 	return s.Sigma * distuv.UnitNormal.Quantile(math.Pow(s.Alpha, 1/float64(s.N)))
+}
+
+// PrintedTable are printed numbers as a source of cells. Numbers in percent are shares there.
+type PrintedTable struct {
+	Cells map[Cell]PrintedNumber
+	// Expand names the single sets that a set is the mean over, at severities; nil: the set itself.
+	Expand func(set string, severities []int) []string
+}
+
+// Mean is a printed number.
+func (p PrintedTable) Mean(c Cell) (float64, bool, error) {
+	n, ok := p.Cells[c]
+	if n.Settings.Percent {
+		n.Value /= 100
+	}
+	return n.Value, ok, nil
+}
+
+// Context says how a printed number was found.
+func (p PrintedTable) Context(c Cell) Context {
+	s := p.Cells[c].Settings
+	x := Context{What: c.What, Unit: UnitOf(c.What), Set: c.Set, Sets: []string{c.Set}, Data: s.Data, Network: s.Network,
+		Images: s.Images, Sigma: s.Sigma, Epsilon: s.Epsilon, Found: s.Found}
+	if p.Expand != nil {
+		x.Sets = p.Expand(c.Set, s.Severities)
+	}
+	if x.Unit == "radius" {
+		x.Cap = s.Cap()
+	}
+	return x
+}
+
+// UnitOf is what a quantity counts, by its first word.
+func UnitOf(what string) string {
+	switch word, _, _ := strings.Cut(what, " "); word {
+	case "acr":
+		return "radius"
+	case "r2":
+		return "R²"
+	case "slope":
+		return "slope"
+	}
+	return "share"
 }

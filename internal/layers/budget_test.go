@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     145_000,
+	"Go lines without tests":     145_400,
 	"Go lines above 120 columns": 0,
-	"public names":               932,
+	"public names":               950,
 	"words of README.md":         475,
 	"words of ARCHITECTURE.md":   1_040,
-	"words of CHANGELOG.md":      720,
+	"words of CHANGELOG.md":      760,
 	"words of environment.md":    900,
-	"words of docs/results.md":   1_683,
-	"words of the pages in docs": 22_950,
+	"words of docs/results.md":   4_600,
+	"words of the pages in docs": 29_200,
 }
 
 func TestBudget(t *testing.T) {

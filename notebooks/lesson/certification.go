@@ -166,7 +166,7 @@ func SpentByShare(runs []*rs.Run, edges ...float64) *nb.Tabular {
 	for b := range images {
 		share := fmt.Sprintf("%g to %g", edges[b], edges[b+1])
 		if edges[b+1] > 1 {
-			share = "all"
+			share = "all agree"
 		}
 		row := []any{share, images[b]}
 		for _, mean := range sums[b] {

@@ -55,8 +55,8 @@ func spread(values []float64, digits int) string {
 	for _, v := range values {
 		sum += v
 	}
-	f := Findings{Digits: digits}
-	return f.number(Part{Value: sum / float64(len(values)), Low: slices.Min(values), High: slices.Max(values)})
+	return fmt.Sprintf("%s (%s to %s)", trueMinus(sum/float64(len(values)), digits), trueMinus(slices.Min(values), digits),
+		trueMinus(slices.Max(values), digits))
 }
 
 // records reads a file of records in the study's folder, or nothing where there is none.

@@ -41,8 +41,7 @@ func TestSettingsAreThoseOfTheFolders(t *testing.T) {
 			t.Errorf("%s: titles name the data %q, all models are of %q", of, named, data)
 		}
 	}
-	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A cpu": "A",
-		"best evidence": "A-evidence", "from evidence-long": "long-evidence", "D evidence": "D-evidence"} {
+	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A cpu": "A", "D evidence": "D-evidence"} {
 		m, err := store.ReadManifest("../results/experiments/" + folder)
 		if err != nil {
 			t.Fatal(err)

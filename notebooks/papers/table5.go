@@ -56,7 +56,9 @@ func Table5(ours ...lesson.Scored) *nb.Tabular {
 			}
 			right := 0.0
 			for _, correct := range c.Correct {
-				right += float64(count(correct))
+				if correct {
+					right++
+				}
 			}
 			score, _, err := calib.CertifiedBrier(c.Correct, c.Lower, c.Upper)
 			nb.Check(err)

@@ -23,6 +23,8 @@ type Table struct {
 	// Printed are the numbers of the paper's table, by the titles of rows (of calibration errors by
 	// group, of foreign images by recipe).
 	Printed *study.Printed `yaml:"printed,omitempty" json:"-"`
+	// Families are claims by the name of the family that they are judged with.
+	Families map[string]study.Family `yaml:"families,omitempty" json:"-"`
 	// Published are figures by row and the name that certspec experiment table has for them: those of
 	// Printed, or of a file of one's own.
 	Published Published `yaml:"published,omitempty" json:"-"`

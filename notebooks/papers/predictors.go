@@ -1,0 +1,210 @@
+package papers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/internal/lines/jackknife"
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/study"
+)
+
+// predictors are slopes and R² of lines through networks, in the mean over architectures
+// (Fridovich-Keil et al. 2022). A row is a group of networks, a set one shift or the mean of several:
+// low, mid, high or all.
+type predictors struct {
+	study *Study
+	by    lines.Grouping
+	// What is known by the two cells of a claim: leaving out networks takes a while.
+	known map[[2]study.Cell]*study.Comparison
+	left  map[[2]study.Cell]jackknife.Result
+}
+
+func openPredictors(folder, name string) (study.Results, error) {
+	by := lines.ByPruning
+	if strings.HasSuffix(name, "table2") {
+		by = lines.ByAugmentation
+	}
+	return predictors{OpenStudy(folder), by, map[[2]study.Cell]*study.Comparison{},
+		map[[2]study.Cell]jackknife.Result{}}, nil
+}
+
+var (
+	low  = []string{"brightness", "contrast"}
+	mid  = []string{"defocus_blur", "pixelate"}
+	high = []string{"gaussian_noise", "impulse_noise"}
+)
+
+// shiftsOf are those that a set stands for.
+func shiftsOf(set string) []string {
+	if of, ok := map[string][]string{"low": low, "mid": mid, "high": high,
+		"all": slices.Concat(low, mid, high)}[set]; ok {
+		return of
+	}
+	return []string{set}
+}
+
+// statistic is the number of a cell, by networks.
+func (p predictors) statistic(c study.Cell) (func(lines.Models) (float64, error), *lines.Group, error) {
+	number, predictor, _ := strings.Cut(c.What, " ")
+	k := slices.IndexFunc(p.by.Groups, func(g lines.Group) bool { return g.Name == c.Row })
+	i := slices.IndexFunc(lines.Predictors, func(p lines.Predictor) bool { return p.Name == predictor })
+	if k < 0 || i < 0 || number != "r2" && number != "slope" {
+		return nil, nil, fmt.Errorf("papers: no %s of %q", c.What, c.Row)
+	}
+	by := p.by
+	by.Groups, by.Shifts, by.Predictors = by.Groups[k:k+1], shiftsOf(c.Set), lines.Predictors[i:i+1]
+	return func(models lines.Models) (float64, error) {
+		t, err := lines.Tabulate(models, by, lines.Clip{})
+		if err != nil {
+			return 0, err
+		}
+		sum := 0.
+		for _, cell := range t.Cells {
+			if number == "r2" {
+				sum += cell.R2
+			} else {
+				sum += cell.Slope
+			}
+		}
+		return sum / float64(len(by.Shifts)), nil
+	}, &by.Groups[0], nil
+}
+
+// Compare leaves out each network in turn; its intervals are over networks, and there are none for these.
+func (p predictors) Compare(_ context.Context, a study.Cell, b *study.Cell, by float64, o resample.Options) (
+	*study.Comparison, error) {
+	pair := [2]study.Cell{a}
+	if b != nil {
+		pair[1] = *b
+	}
+	at := func(d study.Comparison, j jackknife.Result) *study.Comparison {
+		in := j.Interval(o.Confidence)
+		d.Starts = &study.Estimate{Interval: resample.Interval{Low: in.Low, High: in.High}, P: j.P(by)}
+		return &d
+	}
+	if d := p.known[pair]; d != nil {
+		return at(*d, p.left[pair]), nil
+	}
+	if a.What == "accuracy" {
+		return p.gain(a, b, at)
+	}
+	first, group, err := p.statistic(a)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(p.study.Models, group.Keep) {
+		return nil, nil
+	}
+	of, keep := first, group.Keep
+	strata := []string{p.by.Lines}
+	if b != nil {
+		second, other, err := p.statistic(*b)
+		if err != nil {
+			return nil, err
+		}
+		of = func(models lines.Models) (float64, error) {
+			x, err := first(models)
+			if err != nil {
+				return 0, err
+			}
+			y, err := second(models)
+			return x - y, err
+		}
+		if a.Row != b.Row {
+			keep = func(m lines.Model) bool { return group.Keep(m) || other.Keep(m) }
+			strata = append(strata, "augmentation")
+		}
+	}
+	mine := slices.DeleteFunc(slices.Clone(p.study.Models), func(m lines.Model) bool { return !keep(m) })
+	j, err := jackknife.Of(mine, strata, of)
+	var few *lines.FewPoints
+	if errors.As(err, &few) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &study.Comparison{Of: len(mine), Orders: 1, Note: fmt.Sprintf("over %d networks", len(mine))}
+	if d.A, err = first(mine); err == nil && b != nil {
+		d.B = d.A - j.Value
+	}
+	p.known[pair], p.left[pair] = d, j
+	return at(*d, j), err
+}
+
+// gain is by how much networks of one augmentation are more accurate under a shift than those of another with the same
+// architecture and pruning, pair by pair.
+func (p predictors) gain(a study.Cell, b *study.Cell, at func(study.Comparison, jackknife.Result) *study.Comparison) (
+	*study.Comparison, error) {
+	label := map[string]string{"clean": "clean", "AugMix": "augmix", "Gaussian": "gaussian"}
+	if b == nil || label[a.Row] == "" || label[b.Row] == "" {
+		return nil, fmt.Errorf("papers: accuracies of %s are compared with those of another augmentation alone", a.Row)
+	}
+	others := map[string]float64{}
+	for _, m := range p.study.Models.Where("augmentation", label[b.Row]) {
+		others[strings.Replace(m.Name, "/"+label[b.Row]+"/", "/", 1)] = m.Accuracies[a.Set].Share
+	}
+	partner := func(m lines.Model) (float64, bool) {
+		v, ok := others[strings.Replace(m.Name, "/"+label[a.Row]+"/", "/", 1)]
+		return v, ok
+	}
+	mine := slices.DeleteFunc(slices.Clone(p.study.Models.Where("augmentation", label[a.Row])), func(m lines.Model) bool {
+		_, ok := partner(m)
+		return !ok
+	})
+	d := study.Comparison{Of: len(mine), Orders: 1, Note: fmt.Sprintf("over %d pairs", len(mine))}
+	j, err := jackknife.Of(mine, []string{p.by.Lines}, func(models lines.Models) (float64, error) {
+		own, other := 0., 0.
+		for _, m := range models {
+			v, _ := partner(m)
+			own, other = own+m.Accuracies[a.Set].Share, other+v
+		}
+		n := float64(len(models))
+		if len(models) == len(mine) {
+			d.A, d.B = own/n, other/n
+		}
+		return (own - other) / n, nil
+	})
+	var few *lines.FewPoints
+	if errors.As(err, &few) {
+		return nil, nil
+	}
+	return at(d, j), err
+}
+
+func (p predictors) Mean(c study.Cell) (float64, bool, error) {
+	of, group, err := p.statistic(c)
+	if err != nil {
+		return 0, false, err
+	}
+	v, err := of(slices.DeleteFunc(slices.Clone(p.study.Models), func(m lines.Model) bool { return !group.Keep(m) }))
+	return v, err == nil, nil
+}
+
+func (p predictors) Context(c study.Cell) study.Context {
+	return study.Context{What: c.What, Unit: study.UnitOf(c.What), Set: c.Set, Sets: []string{c.Set}, Data: "cifar10",
+		Network: "networks of an eighth of the width", Images: 2000}
+}
+
+// printedPredictors are the numbers of table 1, which are digits in lines.
+func printedPredictors() map[study.Cell]study.PrintedNumber {
+	all := map[study.Cell]study.PrintedNumber{}
+	s := study.Settings{Data: "cifar10", Network: "full-width networks", Images: 10000, Decimals: 2}
+	for key, cell := range lines.PublishedTable1() {
+		for word, digits := range map[string]string{"r2": cell.R2, "slope": cell.Slope} {
+			v, err := strconv.ParseFloat(digits, 64)
+			if err != nil {
+				panic(err) // a test of lines reads them
+			}
+			c := study.Cell{Row: key.Group, Set: key.Shift, What: word + " " + key.Predictor}
+			all[c] = study.PrintedNumber{Cell: c, Value: v, Settings: s, Source: "Fridovich-Keil et al. 2022, table 1"}
+		}
+	}
+	return all
+}

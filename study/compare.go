@@ -1,0 +1,122 @@
+package study
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/certspec/certspec/resample"
+)
+
+// Compare is cell a less cell b, or cell a alone where b is nil, paired by image, and by start where both rows go back
+// to the same ones. Orders of the data from one start are joined first, so that they are one start. It is nil where a
+// row has no network with the columns.
+//
+// Errors: a row or set that the table does not have; a quantity that is no mean over images; no image in common; those
+// of resample.
+func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o resample.Options) (*Comparison, error) {
+	left, orders, err := f.joined(a)
+	if err != nil || len(left) == 0 {
+		return nil, err
+	}
+	if b == nil {
+		x := valuesOf(left)
+		d := &Comparison{A: mean(meanOf(x)), Of: len(x), Orders: orders}
+		return d, d.estimate(ctx, meanOf(x), x, nil, by, o)
+	}
+	right, theirs, err := f.joined(*b)
+	if err != nil || len(right) == 0 {
+		return nil, err
+	}
+	paired := sameStarts(&left, &right)
+	x, y, err := onCommonImages(left, right)
+	if err != nil {
+		return nil, err
+	}
+	d := &Comparison{A: mean(meanOf(x)), B: mean(meanOf(y)), Of: min(len(x), len(y)), Orders: min(orders, theirs)}
+	given := minus(meanOf(x), meanOf(y))
+	if paired {
+		for i := range x {
+			x[i] = minus(x[i], y[i])
+		}
+		y = nil
+	}
+	return d, d.estimate(ctx, given, x, y, by, o)
+}
+
+// estimate fills in what the values by image are for these networks, and over starts where there are several.
+func (d *Comparison) estimate(ctx context.Context, given []float64, values, from [][]float64, by float64,
+	o resample.Options) error {
+	above := func(values, from [][]float64) (*Estimate, error) {
+		var moved [][]float64
+		for _, v := range values {
+			v = slices.Clone(v)
+			for i := range v {
+				v[i] -= by
+			}
+			moved = append(moved, v)
+		}
+		e, err := meanInterval(ctx, moved, from, o)
+		return &Estimate{resample.Interval{Low: e.Interval.Low + by, High: e.Interval.High + by}, e.P}, err
+	}
+	var err error
+	if d.Networks, err = above([][]float64{given}, nil); err == nil && d.Of > 1 {
+		d.Starts, err = above(values, from)
+	}
+	return err
+}
+
+// joined are the starts of a cell, each with the mean over its orders, and the orders of the start with fewest.
+func (f *Folder) joined(c Cell) (all []sample, orders int, err error) {
+	of, err := f.samples(c)
+	if err != nil || len(of) == 0 {
+		return nil, 0, err
+	}
+	if of[0].q.Each == nil {
+		return nil, 0, fmt.Errorf("study: %s is no mean over images: its claims are not judged here", c.What)
+	}
+	var counts []int
+	for _, s := range of {
+		if n := f.networks[s.Root]; n.Begin != nil {
+			s.Root = n.Begin.Weights
+		}
+		k := slices.IndexFunc(all, func(o sample) bool { return o.Root != "" && o.Root == s.Root })
+		if k < 0 {
+			s.values = slices.Clone(s.values)
+			all, counts = append(all, s), append(counts, 1)
+			continue
+		}
+		for i, v := range s.values {
+			all[k].values[i] += (v - all[k].values[i]) / float64(counts[k]+1)
+		}
+		counts[k]++
+	}
+	return all, slices.Min(counts), nil
+}
+
+func valuesOf(all []sample) (values [][]float64) {
+	for _, s := range all {
+		values = append(values, s.values)
+	}
+	return values
+}
+
+// sameStarts leaves the starts that both have, where they have some: by the network that they go back to; by seed where
+// one of the two has one start alone.
+func sameStarts(left, right *[]sample) bool {
+	keep := func(same func(a, b sample) bool) bool {
+		var mine, theirs []sample
+		for _, x := range *left {
+			if k := slices.IndexFunc(*right, func(y sample) bool { return same(x, y) }); k >= 0 {
+				mine, theirs = append(mine, x), append(theirs, (*right)[k])
+			}
+		}
+		if mine == nil {
+			return false
+		}
+		*left, *right = mine, theirs
+		return true
+	}
+	return keep(func(a, b sample) bool { return a.Root != "" && a.Root == b.Root }) ||
+		min(len(*left), len(*right)) == 1 && keep(func(a, b sample) bool { return a.Seed == b.Seed })
+}
