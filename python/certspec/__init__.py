@@ -40,6 +40,7 @@ from ._front import plot, table
 from ._model import state_digest
 from ._options import readable
 from ._program import CertspecError, UsageError, program
+from ._prove import Proof, prove
 from ._read import (
     Ledger, Log, Row, Sweep, calibration, compare, ece, from_smoothing_log, metrics, read_ledger,
     report)
@@ -54,9 +55,9 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
     "Difference", "Interval", "Ledger", "Log", "MeanRadius", "Metrics", "Plan", "Prediction",
-    "Preflight", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack", "UsageError",
-    "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
-    "from_smoothing_log", "metrics", "plot", "predict", "preflight", "program", "quantize",
+    "Preflight", "Proof", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack",
+    "UsageError", "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
+    "from_smoothing_log", "metrics", "plot", "predict", "preflight", "program", "prove", "quantize",
     "read_ledger", "replay", "report", "run", "state_digest", "sweep", "table"]
 
 for _name in __all__:

@@ -53,7 +53,7 @@ def job(model: object, images: object, labels: object, given: Mapping[str, Any])
             return
         of_model = ModelOptions.__annotations__.keys() - set(OF_IMAGES)
         subject = Subject(model, saved, **{k: given[k] for k in of_model & given.keys()})
-        subject.grid = str(given.get("noise", "grid")).startswith("grid")
+        subject.grid = not str(given.get("noise")).startswith("gaussian")
         yield Job(place, [data], subject, given)
 
 

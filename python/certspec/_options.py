@@ -152,7 +152,7 @@ def _text(name: str, value: object) -> str:
         return repr(real(value, name))
     if name == "rule":
         return word(value, name, RULES)
-    if name == "noise":
+    if name == "noise" and not str(value).startswith("spectrum:"):
         return word(value, name, ("grid", "gaussian"))
     if name == "relative" or isinstance(value, (bool, np.bool_)):
         if not isinstance(value, (bool, np.bool_)):

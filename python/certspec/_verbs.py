@@ -116,7 +116,7 @@ def _again(verb: Sequence[str], model: object, ledger: Source, images: object, l
     with job(model, images, labels, how) as asked:
         if asked.subject is not None:
             asked.subject.gradients = gradients
-            asked.subject.grid = str(record.header["noise"]).startswith("grid")
+            asked.subject.grid = not str(record.header["noise"]).startswith("gaussian")
             if how["identity"] is None:
                 asked.subject.stated = weights  # it does not tell: only the counts can
         return json.loads(asked.run([*verb, record.path], words))
