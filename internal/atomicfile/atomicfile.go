@@ -150,6 +150,15 @@ func ToNamed(path string, stdout io.Writer, fill func(path string) error) error 
 	})
 }
 
+// Try makes a file in a folder and removes it: permissions alone do not tell whether that works.
+func Try(folder string) error {
+	f, err := temporary(folder, 0o666)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // target follows symlinks to the file that they name, which need not be there: info is then nil.
 func target(path string) (string, fs.FileInfo, error) {
 	const most = 40 // links in a row, as Linux has it

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // checkOutputs refuses, before anything is computed, paths that cannot be written to, that look mistyped, that are an
@@ -176,19 +178,18 @@ func checkOutput(flag, path, kind string) error {
 	}
 }
 
-// takesFiles makes a file in a folder and removes it: permissions alone do not tell whether that works.
+// takesFiles refuses a folder in which no file can be made.
 func takesFiles(flag, path, folder string) error {
-	f, err := os.CreateTemp(folder, ".certspec-")
-	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		return Usagef("--%s %s: no file can be made in %s (%v); expected a folder that can be written to", flag, path,
-			folder, err)
+	err := atomicfile.Try(folder)
+	if err == nil {
+		return nil
 	}
-	f.Close()
-	return os.Remove(f.Name())
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return Usagef("--%s %s: no file can be made in %s (%v); expected a folder that can be written to", flag, path,
+		folder, err)
 }
 
 // checkOverwritten refuses an output that is a file which the same command reads: a model without its ending, or part
