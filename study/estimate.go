@@ -122,6 +122,27 @@ func (f *Folder) Mean(c Cell) (value float64, there bool, err error) {
 	return value, err == nil, err
 }
 
+// Estimate is the value of a mean over images with its interval, over images and, where there are two
+// or more, starts. Of a cell that is not there it has no starts.
+//
+// Errors: a statistic; a file that is not in its form.
+func (f *Folder) Estimate(ctx context.Context, c Cell, o resample.Options) (e resample.Estimate, starts int,
+	err error) {
+	all, err := f.samples(c)
+	if err != nil || len(all) == 0 {
+		return e, 0, err
+	}
+	if all[0].q.Each == nil {
+		return e, 0, fmt.Errorf("study: %s is no mean over images; its difference from another row has an interval", c.What)
+	}
+	var values [][]float64
+	for _, s := range all {
+		values = append(values, s.values)
+	}
+	e, err = meanInterval(ctx, values, nil, o)
+	return e, len(all), err
+}
+
 // value is that of a start alone.
 func (s *sample) value() (float64, error) {
 	if s.q.Each != nil {

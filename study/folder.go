@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,9 +72,9 @@ func Open(folder, table string) (*Folder, error) {
 	var m struct {
 		Tier   tier.Tier `json:"tier"`
 		Tables []struct {
-			Name    string      `json:"name"`
-			Title   string      `json:"title"`
-			Measure tier.Radius `json:"measure"`
+			Name    string          `json:"name"`
+			Title   string          `json:"title"`
+			Measure json.RawMessage `json:"measure"`
 			Lines   []struct {
 				Title  string   `json:"title"`
 				Group  string   `json:"group"`
@@ -95,8 +96,8 @@ func Open(folder, table string) (*Folder, error) {
 		for _, n := range m.Models {
 			f.networks[n.Name] = n
 		}
-		if f.cells, err = m.Tier.Cells(t.Measure); err != nil {
-			return nil, err
+		if f.cells, err = cellsOf(m.Tier, t.Measure); err != nil {
+			return nil, fmt.Errorf("study: %s: table %s: %w", path, t.Name, err)
 		}
 		for _, l := range t.Lines {
 			r := Row{Title: l.Title, Group: l.Group}
@@ -110,6 +111,33 @@ func Open(folder, table string) (*Folder, error) {
 		return f, nil
 	}
 	return nil, fmt.Errorf("study: %s has no table %q; it has %s", folder, table, strings.Join(names, ", "))
+}
+
+// cellsOf are the sets of all measures of a table: those of certified radii, whose settings stand
+// beside the keys of the others, then those that others name.
+func cellsOf(t tier.Tier, measures []byte) ([]sweep.Cell, error) {
+	var radii tier.Radius
+	var others map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(measures, &radii), json.Unmarshal(measures, &others)); err != nil {
+		return nil, err
+	}
+	all, err := t.Cells(radii)
+	for _, key := range slices.Sorted(maps.Keys(others)) {
+		var shifts tier.Shifts
+		if json.Unmarshal(others[key], &shifts) != nil || len(shifts.Corrupt) == 0 {
+			continue
+		}
+		cells, err := shifts.Cells(t)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range cells {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all, err
 }
 
 // root is the network that one goes back to; itself where it began with random weights.

@@ -96,6 +96,7 @@ var layers = [][]string{
 	{"study"},
 	{"evaluate", "gomlxmodels", "lines/certified", "engine/onnx", "ood/heatmap", "engine/pipe", "preflight", "rs/heatmap", "ood/smoothed"},
 	{"engine"},
+	{"study/measure"},
 	{"experiment/recipe"},
 	{"experiment/store"},
 	{"experiment/results"},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
@@ -16,7 +16,7 @@ import (
 // confidences on own images. A row goes by its recipe.
 type areas struct {
 	rows
-	files []*store.Areas // by rigorous intervals, of the balls of the table
+	files []*measure.Areas // by rigorous intervals, of the balls of the table
 }
 
 func openAreas(folder, name string) (study.Results, error) {
@@ -24,24 +24,24 @@ func openAreas(folder, name string) (study.Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := store.ReadAreas(folder)
+	files, err := measure.ReadAreas(folder)
 	if err != nil {
 		return nil, err
 	}
-	asked := recipe.ForeignData{}
+	asked := measure.ForeignData{}
 	for _, m := range r.table.Measure.All() {
-		if bound, ok := m.(*recipe.Bound); ok {
+		if bound, ok := m.(*measure.Bound); ok {
 			asked = bound.Sets
 		}
 	}
-	return areas{r, slices.DeleteFunc(files, func(a *store.Areas) bool {
+	return areas{r, slices.DeleteFunc(files, func(a *measure.Areas) bool {
 		sets, ok := asked[a.Data]
 		return a.By != "" || !ok || sets.Epsilon != a.Epsilon
 	})}, nil
 }
 
 // of is the file of a row's set. Own images are the same in all files of a row's data.
-func (a areas) of(c study.Cell) (*store.Areas, []*recipe.Model) {
+func (a areas) of(c study.Cell) (*measure.Areas, []*recipe.Model) {
 	models := a.models(c.Row)
 	for _, f := range a.files {
 		if len(models) > 0 && f.Data == models[0].Data && (f.Set == c.Set || c.Set == study.OwnImages) {
@@ -52,7 +52,7 @@ func (a areas) of(c study.Cell) (*store.Areas, []*recipe.Model) {
 }
 
 // onOwn is a number of a network's own images with its standard error over them.
-func onOwn(n *store.NetworkAreas, what string) (value, deviation float64) {
+func onOwn(n *measure.NetworkAreas, what string) (value, deviation float64) {
 	if what == "accuracy" {
 		return n.Accuracy, math.Sqrt(n.Accuracy * (1 - n.Accuracy) / float64(n.Images))
 	}
@@ -197,9 +197,9 @@ func (a areas) contrast(x, y study.Cell) (float64, error) {
 }
 
 // comparedOf are the images that a kind of area is of, or both of two kinds.
-func comparedOf(f *store.Areas, what, other string) (*store.Compared, string) {
+func comparedOf(f *measure.Areas, what, other string) (*measure.Compared, string) {
 	kind := strings.ToUpper(what)
-	if kind == store.AAUC || strings.ToUpper(other) == store.AAUC {
+	if kind == measure.AAUC || strings.ToUpper(other) == measure.AAUC {
 		return &f.Attacked, kind
 	}
 	return &f.All, kind

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/nb"
 )
 
@@ -13,15 +13,15 @@ import (
 // the foreign sets of one kind of data.
 type Foreign struct {
 	own    string // prefix of the recipes, as B/fmnist/
-	sets   []*store.Areas
-	others []*store.Areas // by other bounds than rigorous intervals
+	sets   []*measure.Areas
+	others []*measure.Areas // by other bounds than rigorous intervals
 }
 
 // OpenForeign reads the results of an experiment whose recipes begin with a prefix, in balls of one
 // radius; of a folder that is not there, none.
 func OpenForeign(folder, own string, epsilon float64) *Foreign {
 	f := &Foreign{own: own}
-	for _, a := range nb.Must(store.ReadAreas(folder)) {
+	for _, a := range nb.Must(measure.ReadAreas(folder)) {
 		for _, n := range a.Networks {
 			if a.Epsilon == epsilon && strings.HasPrefix(n.Network, own) {
 				if a.By == "" {
@@ -40,7 +40,7 @@ func OpenForeign(folder, own string, epsilon float64) *Foreign {
 var goodRows = []string{"plain", "ceda", "oe", "acet", "ccu", "good0", "good40", "good80", "good100", "prood"}
 
 // seeds are a row's networks.
-func (f *Foreign) seeds(a *store.Areas, row string) (names []string) {
+func (f *Foreign) seeds(a *measure.Areas, row string) (names []string) {
 	for _, n := range a.Networks {
 		if name, _, _ := strings.Cut(n.Network, "@"); name == f.own+row {
 			names = append(names, n.Network)
@@ -96,7 +96,7 @@ func (f *Foreign) ByQuantile() (lines []nb.Line) {
 	for _, a := range f.sets {
 		l := nb.Line{Name: setName(a.Set)}
 		for _, row := range f.quantiles(a) {
-			l.X, l.Y = append(l.X, f.area(a, row, store.AUC)), append(l.Y, f.area(a, row, store.GAUC))
+			l.X, l.Y = append(l.X, f.area(a, row, measure.AUC)), append(l.Y, f.area(a, row, measure.GAUC))
 		}
 		lines = append(lines, l)
 	}
@@ -104,7 +104,7 @@ func (f *Foreign) ByQuantile() (lines []nb.Line) {
 }
 
 // area is the mean over a row's starts of a kind of area, in percent.
-func (f *Foreign) area(a *store.Areas, row, kind string) float64 {
+func (f *Foreign) area(a *measure.Areas, row, kind string) float64 {
 	weights := map[[2]string]float64{}
 	starts := f.seeds(a, row)
 	for _, s := range starts {
@@ -116,7 +116,7 @@ func (f *Foreign) area(a *store.Areas, row, kind string) float64 {
 }
 
 // rowsOf are those of some rows that there are.
-func (f *Foreign) rowsOf(a *store.Areas, names ...string) (there []string) {
+func (f *Foreign) rowsOf(a *measure.Areas, names ...string) (there []string) {
 	for _, n := range names {
 		if f.seeds(a, n) != nil {
 			there = append(there, n)
@@ -126,7 +126,7 @@ func (f *Foreign) rowsOf(a *store.Areas, names ...string) (there []string) {
 }
 
 // quantiles are the rows by their Q, from 0 on, for which OE stands where GOOD 0 is not there.
-func (f *Foreign) quantiles(a *store.Areas) []string {
+func (f *Foreign) quantiles(a *measure.Areas) []string {
 	names := f.rowsOf(a, "good0", "good40", "good80", "good100")
 	if !slices.Contains(names, "good0") {
 		names = append(f.rowsOf(a, "oe"), names...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
@@ -58,14 +59,14 @@ func TestAreasByHand(t *testing.T) {
 	networks := []string{"B/x/good40@1", "B/x/good40@2", "B/x/oe@1"}
 	m := &store.Manifest{Models: []recipe.Model{{Name: networks[0], Data: "x"}, {Name: networks[1], Data: "x"}, {Name: networks[2], Data: "x"}}}
 	table := &store.Table{Lines: []recipe.Line{{Title: "GOOD 40", Models: networks[:2]}, {Title: "OE", Models: networks[2:]}}}
-	file := &store.Areas{Data: "x", Set: "uniform", Epsilon: 0.1, All: store.Compared{Networks: networks, Kinds: []string{"AUC", "GAUC"}, Images: 100,
+	file := &measure.Areas{Data: "x", Set: "uniform", Epsilon: 0.1, All: measure.Compared{Networks: networks, Kinds: []string{"AUC", "GAUC"}, Images: 100,
 		Values: []float64{.9, .30, .9, .40, .9, .10}}}
 	for i := range 6 {
 		row := make([]float64, i+1)
 		row[i] = 1e-4
 		file.All.Covariance = append(file.All.Covariance, row)
 	}
-	a := areas{rows{"", m, table}, []*store.Areas{file}}
+	a := areas{rows{"", m, table}, []*measure.Areas{file}}
 	oe := study.Cell{Row: "OE", Set: "uniform", What: "gauc"}
 	d, err := a.Compare(t.Context(), study.Cell{Row: "B/x/good40", Set: "uniform", What: "gauc"}, &oe, 0, resample.Options{Confidence: .95})
 	if err != nil || d.Of != 1 || d.Starts != nil {

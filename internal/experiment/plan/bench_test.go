@@ -24,7 +24,7 @@ func BenchmarkFill(b *testing.B) {
 	for i := range e.Manifest.Models {
 		var r store.Radii
 		for _, j := range e.Jobs {
-			if j.Kind != certifyJob || j.Model.Name != e.Manifest.Models[i].Name {
+			if j.Kind != "certify" || j.Model.Name != e.Manifest.Models[i].Name {
 				continue
 			}
 			var rows store.Outcomes

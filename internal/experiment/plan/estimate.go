@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -107,9 +106,9 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 
 // add adds the cost of a job.
 func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
-	c := &Costs{Place: m.Place, meter: m, ctx: ctx, total: total}
+	c := &costs{Place: m.Place.Measured(), meter: m, ctx: ctx, total: total}
 	if j.Measure != nil {
-		return plannerOf(j.Measure).cost(c, j)
+		return j.Measure.Cost(c, j.Measured())
 	}
 	n, err := c.Size(j.Model.Train)
 	if err != nil {
@@ -119,19 +118,19 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	return c.Training(j.Model, n*passes)
+	return c.Training(j.Model.Measured(), n*passes)
 }
 
-// Costs adds up what jobs take, at the rates of this machine.
-type Costs struct {
-	store.Place
+// costs adds up what jobs take, at the rates of this machine.
+type costs struct {
+	measure.Place
 	meter *meter
 	ctx   context.Context
 	total *Estimate
 }
 
 // Size is the number of images of a set.
-func (c *Costs) Size(name string) (float64, error) {
+func (c *costs) Size(name string) (float64, error) {
 	d, err := c.meter.Set(name)
 	if err != nil {
 		return 0, err
@@ -149,8 +148,8 @@ func (c *Costs) Size(name string) (float64, error) {
 }
 
 // Training adds rows that a network takes forward and back.
-func (c *Costs) Training(model *recipe.Model, rows float64) error {
-	rate, err := c.meter.rate(c.ctx, model)
+func (c *costs) Training(model *measure.Model, rows float64) error {
+	rate, err := c.rate(model)
 	if err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func (c *Costs) Training(model *recipe.Model, rows float64) error {
 }
 
 // Certify adds the noise samples of images under a rule.
-func (c *Costs) Certify(model *recipe.Model, images float64, o rs.Options) error {
+func (c *costs) Certify(model *measure.Model, images float64, o rs.Options) error {
 	mean, most, err := samples(o)
 	if err != nil {
 		return err
@@ -169,8 +168,8 @@ func (c *Costs) Certify(model *recipe.Model, images float64, o rs.Options) error
 }
 
 // Samples adds images or noise samples that a model classifies, and at most so many.
-func (c *Costs) Samples(model *recipe.Model, n, most float64) error {
-	rate, err := c.meter.rate(c.ctx, model)
+func (c *costs) Samples(model *measure.Model, n, most float64) error {
+	rate, err := c.rate(model)
 	if err != nil {
 		return err
 	}
@@ -181,8 +180,8 @@ func (c *Costs) Samples(model *recipe.Model, n, most float64) error {
 }
 
 // Layers adds images that a network takes forward and back in float64.
-func (c *Costs) Layers(model *recipe.Model, n float64) error {
-	rate, err := c.meter.rate(c.ctx, model)
+func (c *costs) Layers(model *measure.Model, n float64) error {
+	rate, err := c.rate(model)
 	if err != nil {
 		return err
 	}
@@ -193,5 +192,10 @@ func (c *Costs) Layers(model *recipe.Model, n float64) error {
 	return nil
 }
 
+// rate is what the machine does with a model.
+func (c *costs) rate(m *measure.Model) (machineRate, error) {
+	return c.meter.rate(c.ctx, c.meter.Manifest.Model(m.Name))
+}
+
 // Searches adds runs of ADMM.
-func (c *Costs) Searches(n int) { c.total.Searches += n }
+func (c *costs) Searches(n int) { c.total.Searches += n }

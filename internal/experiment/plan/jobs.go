@@ -6,6 +6,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -17,13 +18,31 @@ type Job struct {
 	With    []*recipe.Model // further models that it needs, which are trained before it
 	Part    string          // of what is measured, as in fog-3; may be empty
 	Cell    sweep.Cell
-	Measure recipe.Measure // nil: training
+	Measure measure.Measure // nil: training
 	// jobs of a later one come after all of those before, where the models that they need are in
 	// the run
 	stage int
 }
 
 const trainJob = "train"
+
+// jobOf is a job of a measure.
+func jobOf(m *store.Manifest, of measure.Measure, j measure.Job) Job {
+	out := Job{Kind: j.Kind, Model: m.Model(j.Model.Name), Part: j.Part, Cell: j.Cell, Measure: of, stage: j.Stage}
+	for _, other := range j.With {
+		out.With = append(out.With, m.Model(other.Name))
+	}
+	return out
+}
+
+// Measured is the job as its measure knows it.
+func (j Job) Measured() measure.Job {
+	out := measure.Job{Kind: j.Kind, Model: j.Model.Measured(), Part: j.Part, Cell: j.Cell, Stage: j.stage}
+	for _, m := range j.With {
+		out.With = append(out.With, m.Measured())
+	}
+	return out
+}
 
 // String is e.g. "certify A/c10/g@1 fog-3".
 func (j Job) String() string {
@@ -74,12 +93,13 @@ func jobsOf(m *store.Manifest, folder string, table *store.Table, lines []recipe
 			}
 			train(model)
 			for _, of := range table.Measure.All() {
-				list, err := plannerOf(of).jobs(p, model)
+				list, err := of.Jobs(p.Measured(), model.Measured())
 				if err != nil {
 					return nil, err
 				}
-				for _, j := range list {
-					if j.Measure = of; j.stage > 0 {
+				for _, what := range list {
+					j := jobOf(m, of, what)
+					if j.stage > 0 {
 						last = append(last, j)
 						continue
 					}
@@ -144,7 +164,7 @@ func Done(m *store.Manifest, folder string, j Job) (bool, error) {
 	if j.Measure == nil {
 		return store.Trained(folder, j.Model), nil
 	}
-	return plannerOf(j.Measure).done(&store.Place{Folder: folder, Manifest: m}, j)
+	return j.Measure.Done((&store.Place{Folder: folder, Manifest: m}).Measured(), j.Measured())
 }
 
 // Progress is how much of a table is done.

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -132,12 +133,12 @@ func (p *pilotReader) calibration(ctx context.Context) (gaps []Gap, err error) {
 		return nil, err
 	}
 	line := filled.Lines[0]
-	there := recipe.Select(p.manifest.Model(line.Models[0]).Test, p.manifest.Tier.Calibration.Images)
+	there := tier.Select(p.manifest.Model(line.Models[0]).Test, p.manifest.Tier.Calibration.Images)
 	models, err := p.setup.Models(p.table.Rows[0].Recipe)
 	if err != nil {
 		return nil, err
 	}
-	here := recipe.Select(models[0].Test, p.setup.Tier.Calibration.Images)
+	here := tier.Select(models[0].Test, p.setup.Tier.Calibration.Images)
 	var sizes [2]int
 	for i, name := range []string{there, here} {
 		if sizes[i], err = sizeOf(ctx, name); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/progress"
 )
@@ -146,7 +147,7 @@ func (o Options) Setup() (*recipe.Setup, []recipe.Row, error) {
 		}
 		added = append(added, rows...)
 	}
-	tier, err := l.Tier(o.Tier)
+	wanted, err := l.Tier(o.Tier)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,12 +155,12 @@ func (o Options) Setup() (*recipe.Setup, []recipe.Row, error) {
 	for kind := range o.Places {
 		if base := recipe.BaseKind(kind); !slices.Contains(kinds, base) {
 			return nil, nil, &recipe.UnknownError{Kind: "data", Name: kind, Nearest: nearest.Of(base, kinds)}
-		} else if strings.HasSuffix(kind, recipe.OfficialSuffix) && recipe.CIFAROf(base) == "" && base != recipe.ImageNet {
+		} else if strings.HasSuffix(kind, tier.OfficialSuffix) && tier.CIFAROf(base) == "" && base != tier.ImageNet {
 			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read of CIFAR and "+
 				"ImageNet alone: cifar10-c, cifar100-c and imagenet-c", kind)
 		}
 	}
-	return &recipe.Setup{Library: l, Tier: tier, Places: o.Places, Methods: o.Methods}, added, nil
+	return &recipe.Setup{Library: l, Tier: wanted, Places: o.Places, Methods: o.Methods}, added, nil
 }
 
 // take adds a table with its models, and returns the lines of some rows, all where none are named.
@@ -258,8 +259,8 @@ func linesOf(s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recip
 		if m.Data == "" {
 			return nil, nil, fmt.Errorf("row %s: no data, and no row with a recipe stands before it", row.Title)
 		}
-		if store.IsRecord(m.Results) {
-			_, err = store.RecordOf(m.Results)
+		if measure.IsRecord(m.Results) {
+			_, err = measure.RecordOf(m.Results)
 		} else if m.Results != "" {
 			_, err = store.GivenRadii(m.Results)
 		} else {
@@ -309,16 +310,16 @@ func (e *StartError) Error() string {
 // checkPublishedImages refuses a table of corrupted pictures of ImageNet whose place was not given.
 // A tier that puts other images in the place of ImageNet's makes what it can of them.
 func checkPublishedImages(m *store.Manifest, t recipe.Table) error {
-	if m.Places[recipe.ImageNet+recipe.OfficialSuffix] != "" || !slices.ContainsFunc(m.Models,
-		func(o recipe.Model) bool { return o.Data == recipe.ImageNet }) {
+	if m.Places[tier.ImageNet+tier.OfficialSuffix] != "" || !slices.ContainsFunc(m.Models,
+		func(o recipe.Model) bool { return o.Data == tier.ImageNet }) {
 		return nil
 	}
 	for _, word := range t.Measure.Radii.Sweeps {
-		if word == tier.ImageNetCBar || m.Tier.Data[recipe.ImageNet].At == "" && m.Places[recipe.ImageNet] == "" {
+		if word == tier.ImageNetCBar || m.Tier.Data[tier.ImageNet].At == "" && m.Places[tier.ImageNet] == "" {
 			return fmt.Errorf("experiment: %s: the corrupted images of ImageNet are read, not made: --data "+
 				"%s%s=FOLDER, with the pictures of ImageNet-C and ImageNet-C-bar in "+
 				"FOLDER/CORRUPTION/SEVERITY/CLASS, as in FOLDER/fog/3/n01440764",
-				t.Name, recipe.ImageNet, recipe.OfficialSuffix)
+				t.Name, tier.ImageNet, tier.OfficialSuffix)
 		}
 	}
 	return nil

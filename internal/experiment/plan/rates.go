@@ -21,6 +21,8 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/host"
+	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
@@ -48,7 +50,7 @@ type meter struct {
 
 func newMeter(e *Experiment, keep bool) (*meter, error) {
 	m := &meter{Opener: NewOpener(e), setup: e.Setup, keep: keep}
-	_, err := store.ReadJSON(filepath.Join(m.Folder, store.RatesFile), &m.known)
+	_, err := measure.ReadJSON(filepath.Join(m.Folder, store.RatesFile), &m.known)
 	if dir, ok := cache.Dir("rates"); ok == nil { // what is not there, or not readable, is measured again
 		sum := sha256.Sum256([]byte(m.Options.Program + host.InstructionSet()))
 		m.recent = filepath.Join(dir, fmt.Sprintf("%x-%d.json", sum[:8], runtime.GOMAXPROCS(0)))
@@ -135,7 +137,7 @@ func (m *meter) sample(ctx context.Context, name string) (*dataset.Dataset, *dat
 		return nil, nil, err
 	}
 	if all.Len() > sampleSize {
-		if d, err = m.Set(recipe.Select(name, fmt.Sprintf("count=%d", sampleSize))); err != nil {
+		if d, err = m.Set(tier.Select(name, fmt.Sprintf("count=%d", sampleSize))); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 )
 
 // The networks of an estimate are timed once on a machine: the next plan takes what the cache has, while it is young.
@@ -50,7 +51,7 @@ tables:
 		t.Fatal(files)
 	}
 	var recent []recentRate
-	if _, err := store.ReadJSON(files[0], &recent); err != nil || len(recent) != 1 {
+	if _, err := measure.ReadJSON(files[0], &recent); err != nil || len(recent) != 1 {
 		t.Fatalf("%+v, %v", recent, err)
 	}
 	recent[0].Training, recent[0].At = 12345, time.Now().Add(-rateHolds-time.Minute)

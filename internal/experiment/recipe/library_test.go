@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/study/tier"
 )
 
 func opened(t *testing.T) *Library {
@@ -390,7 +391,7 @@ func TestTiersTakeAllClasses(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, selection := range []string{s.Tier.CleanImages(kind), s.Tier.ConfidenceImages(kind)} {
-				d, err := dataset.Open(Select(test, selection))
+				d, err := dataset.Open(tier.Select(test, selection))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -470,7 +471,7 @@ func TestKindsOfCIFAR(t *testing.T) {
 		"cifar10": "cifar10", "cifar10-copy": "cifar10", "cifar100": "cifar100", "cifar100-coarse": "cifar100",
 		"cifar1000": "", "svhn": "",
 	} {
-		if got := CIFAROf(kind); got != want {
+		if got := tier.CIFAROf(kind); got != want {
 			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}
@@ -489,7 +490,7 @@ func TestSetsOfRecipes(t *testing.T) {
 			switch resized := strings.HasPrefix(string(m.Augment), string(train.ResizedCropFlip)); {
 			case m.Data == "svhn" && (m.Train != "svhn/train" || m.Test != "svhn/test"):
 				t.Errorf("%s learns from %s", m.Name, m.Train)
-			case resized != (m.Data == ImageNet) && m.Adapt == nil:
+			case resized != (m.Data == tier.ImageNet) && m.Adapt == nil:
 				t.Errorf("%s: %s on %s", m.Name, m.Augment, m.Data)
 			}
 		}

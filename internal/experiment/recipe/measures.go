@@ -7,22 +7,23 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/internal/study/measure"
 )
 
 // Measures is what a table shows: the settings of each measure by its key, beside those of certified radii.
 type Measures struct {
 	Radii  Radius
-	others map[string]Measure
+	others map[string]measure.Measure
 }
 
 // All are all that a table asks for, in the order of their tables.
-func (a Measures) All() []Measure {
-	all := []Measure{a.Radii}
-	for _, of := range Declared()[1:] {
+func (a Measures) All() []measure.Measure {
+	all := []measure.Measure{measure.Radius{Radius: a.Radii}}
+	for _, of := range measure.Declared()[1:] {
 		if m := a.others[of.Name()]; m != nil {
 			all = append(all, m)
 		}
@@ -31,19 +32,19 @@ func (a Measures) All() []Measure {
 }
 
 // Calibration are the settings of certified calibration; nil where it is not asked for.
-func (a Measures) Calibration() *Calibration {
-	m, _ := a.others["calibration"].(*Calibration)
+func (a Measures) Calibration() *measure.Calibration {
+	m, _ := a.others["calibration"].(*measure.Calibration)
 	return m
 }
 
 // At is the same at a tier and with the places of data, which some measures keep.
 func (a Measures) At(s *Setup) (Measures, error) {
 	for key, m := range a.others {
-		placed, ok := m.(interface{ at(*Setup) (Measure, error) })
+		placed, ok := m.(measure.Placed)
 		if !ok {
 			continue
 		}
-		now, err := placed.at(s)
+		now, err := placed.At(s.setting())
 		if err != nil {
 			return a, err
 		}
@@ -56,7 +57,7 @@ func (a Measures) At(s *Setup) (Measures, error) {
 // askedFields are the keys of a table's measures, with what stands under them.
 func askedFields() []yamlField {
 	all := yamlFields(reflect.TypeFor[Radius]())
-	for _, m := range Declared()[1:] {
+	for _, m := range measure.Declared()[1:] {
 		all = append(all, yamlField{reflect.StructField{Type: reflect.TypeOf(m).Elem()}, m.Name()})
 	}
 	return all
@@ -72,8 +73,8 @@ func (a *Measures) take(keys []string, decode func(key string, to any) error, ra
 			func(f yamlField) bool { return f.key == key }) {
 			continue
 		}
-		known := Declared()
-		at := slices.IndexFunc(known, func(m Measure) bool { return m.Name() == key })
+		known := measure.Declared()
+		at := slices.IndexFunc(known, func(m measure.Measure) bool { return m.Name() == key })
 		if at < 0 {
 			return fmt.Errorf("there is no measure %q; a newer program may have it", key)
 		}
@@ -85,7 +86,7 @@ func (a *Measures) take(keys []string, decode func(key string, to any) error, ra
 			continue // as if it were not there
 		}
 		if a.others == nil {
-			a.others = map[string]Measure{}
+			a.others = map[string]measure.Measure{}
 		}
 		a.others[key] = m
 	}
@@ -155,25 +156,10 @@ func (a Measures) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// Measure holds the settings that a table gives under the key of a measure. By its name, package plan
-// knows its jobs and their cost, package run does them, and package results reads what they left.
-type Measure interface{ Name() string }
-
-// Declared are all measures at their defaults: certified radii, then the others in the order in
-// which a model's jobs are done and its tables stand.
-func Declared() []Measure {
-	return []Measure{
-		Radius{}, &Calibration{}, &ConfidenceAttacks{}, new(Agreement), &HeatMap{Epsilon: spectral.DefaultEpsilon},
-		&Evaluation{}, &Bound{}, &Attack{}, &Record{},
-	}
+// setting is what measures are placed in.
+func (s *Setup) setting() measure.Setting {
+	return measure.Setting{Tier: s.Tier, Places: s.Places, Sets: s.Sets, Here: func(kind string) bool {
+		d := s.Library.data[kind]
+		return d.Title != "" && (s.Places[kind] != "" || !strings.HasPrefix(d.At, "folder:"))
+	}}
 }
-
-// Name is the key under which tables ask for a measure.
-func (*Calibration) Name() string       { return "calibration" }
-func (*ConfidenceAttacks) Name() string { return "ace" }
-func (*Agreement) Name() string         { return "agreement" }
-func (*HeatMap) Name() string           { return HeatMapKey }
-func (*Evaluation) Name() string        { return "evaluate" }
-func (*Bound) Name() string             { return "bound" }
-func (*Attack) Name() string            { return "attack" }
-func (*Record) Name() string            { return "record" }

@@ -17,6 +17,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
+	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/study/tier"
 )
 
 // Model is one network of an experiment: a recipe at a tier with a seed, all numbers filled in, or a finished file.
@@ -48,6 +50,12 @@ type Model struct {
 // Slug is the name as files bear it.
 func (m Model) Slug() string {
 	return strings.NewReplacer("/", "-", "#", "-g", "@", "-s", " ", "-", ":", "-", "\\", "-").Replace(m.Name)
+}
+
+// Measured is what measures know of it.
+func (m *Model) Measured() *measure.Model {
+	return &measure.Model{Name: m.Name, Title: m.Title, Data: m.Data, Test: m.Test, Check: m.Check, Slug: m.Slug(),
+		File: m.File, Results: m.Results, Sigma: m.Noise(), Adapted: m.Adapt != nil, Labels: m.Labels()}
 }
 
 // Setup is a library at a tier, with the places of data and the methods of a user.
@@ -124,7 +132,7 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if m.Train, m.Test, err = s.Sets(m.Data); err != nil {
 		return m, err
 	}
-	m.Train, m.Check = Select(m.Train, part.Train), Select(m.Test, part.Test)
+	m.Train, m.Check = tier.Select(m.Train, part.Train), tier.Select(m.Test, part.Test)
 	if m.Adapt != nil {
 		if r.Start == "" {
 			return m, fmt.Errorf("it adapts no network: start is missing")

@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/study/tier"
 )
 
 // softSuffix makes the kind of a ledger over the training images whose votes are soft labels, as in
@@ -56,7 +57,7 @@ func (b *begin) Check() error {
 
 // BaseKind is a kind of data without what a suffix adds.
 func BaseKind(kind string) string {
-	for _, suffix := range []string{StartSuffix, softSuffix, OfficialSuffix, groupsSuffix, ClassesSuffix} {
+	for _, suffix := range []string{StartSuffix, softSuffix, tier.OfficialSuffix, tier.GroupsSuffix, tier.ClassesSuffix} {
 		kind = strings.TrimSuffix(kind, suffix)
 	}
 	return kind
@@ -114,35 +115,16 @@ func WithDecoder(name string) string {
 	if err != nil || d.Preparation().JPEG == "" {
 		return name // an error comes where it is opened
 	}
-	base, rest := CutSelection(name)
+	base, rest := tier.CutSelection(name)
 	part := "jpeg=" + d.Preparation().JPEG
 	if strings.Contains(rest, part) {
 		return name
 	}
-	return Select(base+"["+part+"]", rest)
+	return tier.Select(base+"["+part+"]", rest)
 }
 
 // OpenSet opens a set of a manifest; names without a decoder of JPEG pictures are of earlier versions.
 func OpenSet(name string) (*dataset.Dataset, error) { return dataset.OpenLike(name, name) }
-
-// Select adds a selection to the name of a data set.
-func Select(name, selection string) string {
-	if selection == "" {
-		return name
-	}
-	if body, found := strings.CutSuffix(name, "]"); found {
-		return body + "," + selection + "]"
-	}
-	return name + "[" + selection + "]"
-}
-
-// CutSelection takes the last list off the name of a data set.
-func CutSelection(name string) (base, selection string) {
-	if i := strings.LastIndex(name, "["); i >= 0 && strings.HasSuffix(name, "]") {
-		return name[:i], name[i+1 : len(name)-1]
-	}
-	return name, ""
-}
 
 // ExtraSet is a further set of images that a recipe's method learns from; see train.Set.
 type ExtraSet struct {
@@ -164,7 +146,7 @@ func (s *Setup) further(r Recipe) (map[string]ExtraSet, error) {
 		if err != nil {
 			return nil, fmt.Errorf("further set %s: %w", name, err)
 		}
-		f.Data, f.Prepare = Select(Select(learn, f.Prepare), s.Tier.Data[f.Data].Train), ""
+		f.Data, f.Prepare = tier.Select(tier.Select(learn, f.Prepare), s.Tier.Data[f.Data].Train), ""
 		if all == nil {
 			all = map[string]ExtraSet{}
 		}

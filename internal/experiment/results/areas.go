@@ -5,29 +5,31 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/resample"
 )
 
-func areaOf(own, foreign []float64) (store.Area, error) {
+func areaOf(own, foreign []float64) (measure.Area, error) {
 	v, err := ood.Area(own, foreign)
 	if err != nil {
-		return store.Area{}, err
+		return measure.Area{}, err
 	}
 	_, deviation, err := ood.DeLong(own, foreign)
 	half := resample.Normal95 * deviation
-	return store.Area{Conservative: v.Conservative, Value: v.Value, Low: max(v.Value-half, 0), High: min(v.Value+half,
+	return measure.Area{Conservative: v.Conservative, Value: v.Value, Low: max(v.Value-half, 0), High: min(v.Value+half,
 		1)}, err
 }
 
-func areaCells(a *store.Area) []any {
+func areaCells(a *measure.Area) []any {
 	return []any{percent(a.Conservative), percent(a.Value), percent(a.Low), percent(a.High)}
 }
 
@@ -35,19 +37,19 @@ func areaCells(a *store.Area) []any {
 func KeepAreas(m *store.Manifest, folder string) error {
 	done := map[string]bool{}
 	for _, t := range m.Tables {
-		for _, measure := range t.Measure.All() {
-			of, ok := measure.(interface{ Foreign() recipe.ForeignData })
+		for _, asked := range t.Measure.All() {
+			of, ok := asked.(interface{ Foreign() measure.ForeignData })
 			if !ok {
 				continue
 			}
 			for data, s := range of.Foreign() {
 				for _, name := range s.Foreign {
-					path := store.AreasPath(s, folder, data, recipe.SetName(name))
+					path := measure.AreasPath(s, folder, data, measure.SetName(name))
 					if done[path] {
 						continue
 					}
 					done[path] = true
-					if err := keepSet(m, folder, path, data, recipe.SetName(name), s); err != nil {
+					if err := keepSet(m, folder, path, data, measure.SetName(name), s); err != nil {
 						return err
 					}
 				}
@@ -58,8 +60,8 @@ func KeepAreas(m *store.Manifest, folder string) error {
 }
 
 // keepSet does so for one set, where a network has files that its results do not have.
-func keepSet(m *store.Manifest, folder, path, data, part string, s recipe.ForeignSets) error {
-	kept, err := store.ReadSetAreas(s, folder, data, part)
+func keepSet(m *store.Manifest, folder, path, data, part string, s measure.ForeignSets) error {
+	kept, err := measure.ReadSetAreas(s, folder, data, part)
 	if err != nil {
 		return err
 	}
@@ -74,11 +76,11 @@ func keepSet(m *store.Manifest, folder, path, data, part string, s recipe.Foreig
 	if !fresh {
 		return nil
 	}
-	all, attacked := newComparison(store.AUC, store.GAUC), newComparison(store.AUC, store.AAUC, store.GAUC)
+	all, attacked := newComparison(measure.AUC, measure.GAUC), newComparison(measure.AUC, measure.AAUC, measure.GAUC)
 	if s.Bounds() != "" {
-		all = newComparison(store.AUC, store.GAUC, store.GAUCByIntervals)
+		all = newComparison(measure.AUC, measure.GAUC, measure.GAUCByIntervals)
 	}
-	found := store.Areas{Data: data, Set: part, Epsilon: s.Epsilon, By: s.By()}
+	found := measure.Areas{Data: data, Set: part, Epsilon: s.Epsilon, By: s.By()}
 	for _, o := range models {
 		n, err := score(s, folder, o, part)
 		if err != nil {
@@ -108,27 +110,28 @@ func keepSet(m *store.Manifest, folder, path, data, part string, s recipe.Foreig
 	return store.KeepJSON(path, found)
 }
 
-// hasNewScores reports whether a network has files of a set that results do not have.
-func hasNewScores(s recipe.ForeignSets, folder string, m *recipe.Model, part string, kept *store.NetworkAreas) bool {
+// fresh reports whether a network has files of a set that results do not have.
+func hasNewScores(s measure.ForeignSets, folder string, m *recipe.Model, part string, kept *measure.NetworkAreas) bool {
 	there := func(ending string) bool {
-		_, err := os.Stat(store.ScoresPath(s, folder, m, part, ending))
+		_, err := os.Stat(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, ending)))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
 	if there(s.BoundEnding()) && (kept == nil || kept.Bound == nil) {
 		return true
 	}
-	return s.Bounds() == "" && (there(recipe.AttackEnds) && (kept == nil || kept.Attack == nil) ||
-		there(s.TransferEnding()) && (kept == nil || !kept.Transfer))
+	return s.Bounds() == "" && (there(measure.AttackEnds) && (kept == nil || kept.Attack == nil) ||
+		there(s.TransferEnding()) &&
+			(kept == nil || !kept.Transfer))
 }
 
 // comparison collects scores whose areas are compared.
 type comparison struct {
-	store.Compared
+	measure.Compared
 	own, foreign [][]float64
 }
 
 func newComparison(kinds ...string) *comparison {
-	return &comparison{Compared: store.Compared{Kinds: kinds}}
+	return &comparison{Compared: measure.Compared{Kinds: kinds}}
 }
 
 // add adds a network, unless its images are not those of the ones before.
@@ -142,7 +145,7 @@ func (c *comparison) add(network string, own []float64, foreign ...[]float64) {
 	}
 }
 
-func (c *comparison) compared() (out store.Compared, err error) {
+func (c *comparison) compared() (out measure.Compared, err error) {
 	out = c.Compared
 	if len(c.own) == 0 {
 		return out, nil
@@ -160,26 +163,25 @@ func (c *comparison) compared() (out store.Compared, err error) {
 
 // scored are the scores of one network on its own images and on a foreign set: logarithms of confidences.
 type scored struct {
-	store.NetworkAreas
+	measure.NetworkAreas
 	own, clean, bound          []float64 // of all images, or of those with other bounds
 	intervals                  []float64 // of these, bounds by rigorous intervals
 	subset, attacked, ofSubset []float64 // of those that were attacked: as they are, under attack, bounds
 }
 
 // score reads the files of a network and a set; nil where they are not there.
-func score(s recipe.ForeignSets, folder string, m *recipe.Model, part string) (*scored, error) {
-	in, err := store.ReadScores(store.OwnScoresPath(folder, m))
+func score(s measure.ForeignSets, folder string, m *recipe.Model, part string) (*scored, error) {
+	in, err := measure.ReadScores(filepath.Join(folder, measure.OwnScoresPath(m.Slug())))
 	if in == nil || err != nil {
 		return nil, err
 	}
-	bound, err := store.ReadScores(store.ScoresPath(s, folder, m, part, s.BoundEnding()))
+	bound, err := measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, s.BoundEnding())))
 	if err != nil {
 		return nil, err
 	}
 	var intervals *record.File
 	if s.Bounds() != "" {
-		if intervals, err = store.ReadScores(store.ScoresPath(s, folder, m, part,
-			recipe.BoundEnds)); intervals == nil || err != nil {
+		if intervals, err = measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, measure.BoundEnds))); intervals == nil || err != nil {
 			return nil, err
 		}
 	}
@@ -187,7 +189,7 @@ func score(s recipe.ForeignSets, folder string, m *recipe.Model, part string) (*
 	if err != nil || bound == nil && attacked == nil {
 		return nil, err
 	}
-	out := &scored{NetworkAreas: store.NetworkAreas{Network: m.Name, Images: len(in.Lines), Transfer: transferred},
+	out := &scored{NetworkAreas: measure.NetworkAreas{Network: m.Name, Images: len(in.Lines), Transfer: transferred},
 		own: scores(in.Lines, clean)}
 	out.Own, out.OwnError = meanExp(out.own), meanExpError(out.own)
 	if c := in.Claims; c.Labels > 0 {
@@ -225,16 +227,16 @@ func score(s recipe.ForeignSets, folder string, m *recipe.Model, part string) (*
 	return out, nil
 }
 
-func separate(own, foreign, worst []float64) (*store.Separation, error) {
-	a := &store.Separation{Images: len(foreign), Confidence: meanExp(foreign), Worst: meanExp(worst)}
+func separate(own, foreign, worst []float64) (*measure.Separation, error) {
+	a := &measure.Separation{Images: len(foreign), Confidence: meanExp(foreign), Worst: meanExp(worst)}
 	var err1, err2 error
 	a.AUC, err1 = areaOf(own, foreign)
 	a.WorstAUC, err2 = areaOf(own, worst)
 	return a, errors.Join(err1, err2)
 }
 
-// besideIntervals compares other bounds with those by rigorous intervals on the same images.
-func besideIntervals(a *store.Separation, own, other, intervals []float64) error {
+// beside compares other bounds with those by rigorous intervals on the same images.
+func besideIntervals(a *measure.Separation, own, other, intervals []float64) error {
 	v, err := areaOf(own, intervals)
 	a.BoundAUC, a.Intervals = &v, meanExp(intervals)
 	for i, l := range intervals {
@@ -243,18 +245,16 @@ func besideIntervals(a *store.Separation, own, other, intervals []float64) error
 	return err
 }
 
-// attacksOf are what attacks found of a model, the transferred ones included; nothing beside other
-// bounds.
-func attacksOf(s recipe.ForeignSets, folder string, m *recipe.Model,
+// attacks are what attacks found of a model, the transferred ones included; nothing beside other bounds.
+func attacksOf(s measure.ForeignSets, folder string, m *recipe.Model,
 	part string) (attacked *record.File, transfer bool, err error) {
 	if s.Bounds() != "" {
 		return nil, false, nil
 	}
-	if attacked, err = store.ReadScores(store.ScoresPath(s, folder, m, part,
-		recipe.AttackEnds)); attacked == nil || err != nil {
+	if attacked, err = measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, measure.AttackEnds))); attacked == nil || err != nil {
 		return nil, false, err
 	}
-	transferred, err := store.ReadScores(store.ScoresPath(s, folder, m, part, s.TransferEnding()))
+	transferred, err := measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, s.TransferEnding())))
 	if transferred == nil || err != nil {
 		return attacked, false, err
 	}

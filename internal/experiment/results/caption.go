@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/corrupt/shared"
-	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/study/tier"
 )
 
 // notes are the caption: tier, source, data, what the measures say of themselves, and engines.
@@ -83,7 +83,7 @@ func (f *TableBuilder) kind(of *Filled) string {
 // begun reports whether a line has a figure.
 func (l FilledLine) begun() bool {
 	return slices.ContainsFunc(l.Values, func(v *Value) bool { return v != nil }) ||
-		slices.ContainsFunc(l.Calibration, func(c *store.RadiusErrors) bool { return c != nil }) || len(l.ACE)+len(l.Raised)+
+		slices.ContainsFunc(l.Calibration, func(c *measure.RadiusErrors) bool { return c != nil }) || len(l.ACE)+len(l.Raised)+
 		len(l.Found) > 0
 }
 
@@ -101,7 +101,7 @@ func withoutGraph(engine string) string {
 func (f *TableBuilder) corruptions(frost bool) string {
 	official := map[string]bool{}
 	for kind, place := range f.Manifest.Places {
-		if strings.HasSuffix(kind, recipe.OfficialSuffix) {
+		if strings.HasSuffix(kind, tier.OfficialSuffix) {
 			official[place] = true
 		}
 	}

@@ -7,23 +7,23 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/corrupt/shared"
-	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 )
 
 // By hand: fine-tuned models differ from the one that they began with, and that of the best accuracy is told from the other at each radius.
 func TestChanges(t *testing.T) {
-	at := func(radius, accuracy, cce float64) *store.RadiusErrors {
+	at := func(radius, accuracy, cce float64) *measure.RadiusErrors {
 		half := cce / 2
-		return &store.RadiusErrors{Radius: radius, Accuracy: accuracy, CCE: &cce, ACCE: &half, CBS: &half}
+		return &measure.RadiusErrors{Radius: radius, Accuracy: accuracy, CCE: &cce, ACCE: &half, CBS: &half}
 	}
 	f := &Filled{Lines: []FilledLine{
-		{Title: "A", Models: []string{"a@1", "a@2"}, Calibration: []*store.RadiusErrors{at(.1, .7, .2), at(.5, .3, .5)}},
-		{Title: "B", Models: []string{"b@1"}, Calibration: []*store.RadiusErrors{at(.1, .6, .1), at(.5, .4, .4)}},
-		{Title: "from A", Group: "ACT", start: "a@2", Calibration: []*store.RadiusErrors{at(.1, .72, .15), nil}},
-		{Title: "from B", Group: "ACT", start: "b@1", Calibration: []*store.RadiusErrors{at(.1, .59, .2), at(.5, .45, .3)}},
-		{Title: "from elsewhere", start: "c@1", Calibration: []*store.RadiusErrors{at(.1, .9, .9), at(.5, .9, .9)}},
+		{Title: "A", Models: []string{"a@1", "a@2"}, Calibration: []*measure.RadiusErrors{at(.1, .7, .2), at(.5, .3, .5)}},
+		{Title: "B", Models: []string{"b@1"}, Calibration: []*measure.RadiusErrors{at(.1, .6, .1), at(.5, .4, .4)}},
+		{Title: "from A", Group: "ACT", start: "a@2", Calibration: []*measure.RadiusErrors{at(.1, .72, .15), nil}},
+		{Title: "from B", Group: "ACT", start: "b@1", Calibration: []*measure.RadiusErrors{at(.1, .59, .2), at(.5, .45, .3)}},
+		{Title: "from elsewhere", start: "c@1", Calibration: []*measure.RadiusErrors{at(.1, .9, .9), at(.5, .9, .9)}},
 	}}
 	want := []Change{
 		{"from A", "ACT", "A", .1, true, .02, -.05, -.025, -.025},
@@ -104,9 +104,9 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	for i := range every {
 		every[i] = i
 	}
-	edges := make([]float64, recipe.CalibrationBins+1)
+	edges := make([]float64, measure.CalibrationBins+1)
 	for i := range edges {
-		edges[i] = float64(i) / recipe.CalibrationBins
+		edges[i] = float64(i) / measure.CalibrationBins
 	}
 	for _, m := range models {
 		of, err := m.drawn(.1, every, edges)

@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -24,10 +23,10 @@ type ErrorSpread struct {
 }
 
 // kept are the images of every model of a line; nil where those of one are not there.
-func (f *TableBuilder) kept(l FilledLine, what string) ([]*store.PerImage, error) {
-	var all []*store.PerImage
+func (f *TableBuilder) kept(l FilledLine, what string) ([]*measure.PerImage, error) {
+	var all []*measure.PerImage
 	for _, name := range l.Models {
-		p, err := store.ReadPerImage(f.Result(f.Manifest.Model(name), what))
+		p, err := measure.ReadPerImage(f.Result(f.Manifest.Model(name), what))
 		if p == nil || err != nil {
 			return nil, err
 		}
@@ -40,7 +39,7 @@ func (f *TableBuilder) kept(l FilledLine, what string) ([]*store.PerImage, error
 // ones of the bootstrap, as resampling raises a certified calibration error a little, by which percentiles lie too
 // high. TestCoverageOfCertifiedErrors counts how often they hold the truth. By statistic, rests says how many
 // starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.
-func (f *TableBuilder) intervals(of []*store.PerImage, rests [][2]int, find func(drawn, starts []int,
+func (f *TableBuilder) intervals(of []*measure.PerImage, rests [][2]int, find func(drawn, starts []int,
 	values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func (f *TableBuilder) intervals(of []*store.PerImage, rests [][2]int, find func
 }
 
 // startsOf are the models of a line that are there. One start is given.
-func startsOf(models []*store.PerImage, starts []int) (there []*store.PerImage) {
+func startsOf(models []*measure.PerImage, starts []int) (there []*measure.PerImage) {
 	for _, s := range starts {
 		if s < len(models) {
 			there = append(there, models[s])
@@ -72,7 +71,7 @@ func startsOf(models []*store.PerImage, starts []int) (there []*store.PerImage) 
 	return there
 }
 
-func (f *TableBuilder) sameImages(of []*store.PerImage) error {
+func (f *TableBuilder) sameImages(of []*measure.PerImage) error {
 	for _, p := range of {
 		if !slices.Equal(p.Images, of[0].Images) {
 			return fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.Table.Name)
@@ -82,11 +81,11 @@ func (f *TableBuilder) sameImages(of []*store.PerImage) error {
 }
 
 // spreadSelected finds the spread of what is selected at each radius, by the images of each line.
-func (f *TableBuilder) spreadSelected(t *Filled, images [][]*store.PerImage, radii []float64) error {
+func (f *TableBuilder) spreadSelected(t *Filled, images [][]*measure.PerImage, radii []float64) error {
 	group := t.Reference()
 	for _, radius := range radii {
 		var at []*Selected
-		var all []*store.PerImage
+		var all []*measure.PerImage
 		reference := -1
 		var starts []int // of each of at
 		for k := range t.Selected {
@@ -155,7 +154,7 @@ func (f *TableBuilder) spreadSelected(t *Filled, images [][]*store.PerImage, rad
 
 // cce is the largest calibration error that confidences can have, in the bins of tables.
 func cce(correct []bool, lower, upper []float64) (float64, error) {
-	edges, err := calib.UniformEdges(recipe.CalibrationBins)
+	edges, err := calib.UniformEdges(measure.CalibrationBins)
 	if err != nil {
 		return 0, err
 	}
@@ -170,8 +169,8 @@ func cbs(correct []bool, lower, upper []float64) (float64, error) {
 }
 
 // enough reports whether all models have an interval for enough images.
-func enough(of []*store.PerImage, radius float64) bool {
-	name, _ := store.BoundColumns(radius)
+func enough(of []*measure.PerImage, radius float64) bool {
+	name, _ := measure.BoundColumns(radius)
 	for _, p := range of {
 		certified := 0
 		for _, v := range p.Column(name) {
@@ -186,11 +185,11 @@ func enough(of []*store.PerImage, radius float64) bool {
 	return len(of) > 0
 }
 
-// errorOver is the mean over the seeds of an error of the drawn images that are certified.
-func errorOver(of []*store.PerImage, radius float64, drawn []int, find func(correct []bool, lower,
+// meanOf is the mean over the seeds of an error of the drawn images that are certified.
+func errorOver(of []*measure.PerImage, radius float64, drawn []int, find func(correct []bool, lower,
 	upper []float64) (float64, error)) (float64, error) {
 	mean := 0.0
-	below, above := store.BoundColumns(radius)
+	below, above := measure.BoundColumns(radius)
 	for _, p := range of {
 		var correct []bool
 		var lower, upper []float64
@@ -211,7 +210,7 @@ func errorOver(of []*store.PerImage, radius float64, drawn []int, find func(corr
 
 // spreadAttacks finds by how much each attack raises the calibration error of a line.
 func (f *TableBuilder) spreadAttacks(l *FilledLine, bins int) error {
-	of, err := f.kept(*l, store.AttacksImages)
+	of, err := f.kept(*l, measure.AttacksImages)
 	if err != nil || len(of) == 0 {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -245,8 +246,8 @@ func TestStartsAreALevel(t *testing.T) {
 // The errors of starts that differ by much more than images do: Student's interval of two and three, that of one
 // start is over images. A line of fewer starts than another keeps its own.
 func TestStartsAreALevelOfErrors(t *testing.T) {
-	of := func(confidence float64) *store.PerImage {
-		p := &store.PerImage{}
+	of := func(confidence float64) *measure.PerImage {
+		p := &measure.PerImage{}
 		for i := range 60 {
 			p.Images, p.Correct = append(p.Images, i), append(p.Correct, true)
 		}
@@ -260,7 +261,7 @@ func TestStartsAreALevelOfErrors(t *testing.T) {
 	}
 	f := &TableBuilder{ctx: t.Context(), bootstrap: resample.Options{Resamples: 400}, Place: store.Place{Table: &store.Table{}}}
 	for starts, half := range map[int]float64{1: 0, 2: 12.7062 * .2, 3: 4.3027 * math.Sqrt(.07/3)} {
-		models, fewer := []*store.PerImage{of(.2), of(.6), of(.1)}[:starts], []*store.PerImage{of(.2), of(.6)}[:max(1, starts-1)]
+		models, fewer := []*measure.PerImage{of(.2), of(.6), of(.1)}[:starts], []*measure.PerImage{of(.2), of(.6)}[:max(1, starts-1)]
 		found, err := f.intervals(append(models, fewer...), [][2]int{{starts, 1}, {len(fewer), 1}}, func(drawn,
 			at []int, values []float64) (err error) {
 			if values[0], err = errorOver(startsOf(models, at), .1, drawn, cce); err == nil {
@@ -290,8 +291,8 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 		t.Skip("-short: a simulation of coverage")
 	}
 	random := rand.New(rand.NewPCG(5, 6))
-	draw := func(n int, width, gap float64) *store.PerImage {
-		p := &store.PerImage{}
+	draw := func(n int, width, gap float64) *measure.PerImage {
+		p := &measure.PerImage{}
 		for i := range n {
 			p.Images = append(p.Images, i)
 		}
@@ -313,7 +314,7 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 	f := &TableBuilder{ctx: t.Context(), bootstrap: resample.Options{Resamples: 150}, Place: store.Place{Table: &store.Table{}}}
 	const trials, images = 100, 150
 	for _, c := range []struct{ width, gap float64 }{{.02, 0}, {.02, .15}, {.2, .05}} {
-		population := []*store.PerImage{draw(100_000, c.width, c.gap)}
+		population := []*measure.PerImage{draw(100_000, c.width, c.gap)}
 		truth, held := [2]float64{}, [2]int{}
 		for e, find := range []func(correct []bool, lower, upper []float64) (float64, error){cce, cbs} {
 			var err error
@@ -322,7 +323,7 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 			}
 		}
 		for range trials {
-			of := []*store.PerImage{draw(images, c.width, c.gap)}
+			of := []*measure.PerImage{draw(images, c.width, c.gap)}
 			found, err := f.intervals(of, [][2]int{{1, 1}, {1, 1}}, func(drawn, _ []int, values []float64) error {
 				var first, second error
 				values[0], first = errorOver(of, .1, drawn, cce)

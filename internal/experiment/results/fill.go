@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
@@ -25,7 +25,7 @@ type Filled struct {
 	Selected []Selected   `json:"selected,omitempty"` // by CalibrationMeasure.Within
 	Notes    []string     `json:"notes"`
 
-	measures   []recipe.Measure
+	measures   []measure.Measure
 	confidence float64 // of the intervals
 }
 
@@ -42,13 +42,13 @@ type Metric = tier.Mean
 
 // FilledLine is a line with its values, of each metric one; nil: not there yet.
 type FilledLine struct {
-	Title       string                `json:"title"`
-	Group       string                `json:"group"`
-	Data        string                `json:"data"`
-	Models      []string              `json:"models"`
-	Values      []*Value              `json:"values"`
-	Calibration []*store.RadiusErrors `json:"calibration,omitempty"` // by radius, means over the seeds
-	ACE         map[string]*OverSeeds `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
+	Title       string                  `json:"title"`
+	Group       string                  `json:"group"`
+	Data        string                  `json:"data"`
+	Models      []string                `json:"models"`
+	Values      []*Value                `json:"values"`
+	Calibration []*measure.RadiusErrors `json:"calibration,omitempty"` // by radius, means over the seeds
+	ACE         map[string]*OverSeeds   `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
 	// By how much each attack raises the calibration error; nil where an interval would be of fewer than 20 images.
 	Raised map[string]*compare.Difference `json:"raised,omitempty"`
 	// How p_A is distributed, for each main figure that has shares.
@@ -217,7 +217,7 @@ func optional(v *float64) any {
 func readAll[T any](f *TableBuilder, l FilledLine, suffix string) (all []*T, err error) {
 	for _, name := range l.Models {
 		one := new(T)
-		there, err := store.ReadJSON(f.Result(f.Manifest.Model(name), suffix), one)
+		there, err := measure.ReadJSON(f.Result(f.Manifest.Model(name), suffix), one)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
 )
@@ -146,15 +147,15 @@ func TestEnginesInTheCaption(t *testing.T) {
 // The published rule: at most three points below the best accuracy of all, whatever the method (certified-calibration §9.6).
 func TestSelected(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
-	at := func(accuracy, cce, acce, cbs float64) []*store.RadiusErrors {
-		return []*store.RadiusErrors{{Radius: .1, Certified: 9, Accuracy: accuracy, CCE: v(cce), ACCE: v(acce), CBS: v(cbs)}, {Radius: 1}}
+	at := func(accuracy, cce, acce, cbs float64) []*measure.RadiusErrors {
+		return []*measure.RadiusErrors{{Radius: .1, Certified: 9, Accuracy: accuracy, CCE: v(cce), ACCE: v(acce), CBS: v(cbs)}, {Radius: 1}}
 	}
 	lines := []FilledLine{
 		{Group: "AT", Calibration: at(.80, .30, .25, .20)}, {Group: "AT", Calibration: at(.795, .35, .22, .30)}, {Group: "AT", Calibration: at(.78, .10, .10, .10)},
 		{Group: "ACT", Calibration: at(.82, .50, .40, .40)}, {Group: "lost", Calibration: at(.5, .01, .01, .01)},
-		{Group: "open", Calibration: []*store.RadiusErrors{nil, nil}},
+		{Group: "open", Calibration: []*measure.RadiusErrors{nil, nil}},
 	}
-	got, err := selected(lines, &recipe.Calibration{Radii: []float64{.1, 1}, Within: .03})
+	got, err := selected(lines, &measure.Calibration{Radii: []float64{.1, 1}, Within: .03})
 	if err != nil {
 		t.Fatal(err)
 	}

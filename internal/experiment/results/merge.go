@@ -15,6 +15,8 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/study"
 )
 
 // Merge joins the folders of shards into one. What several of them hold must be equal, weights,
@@ -151,38 +153,38 @@ func mergeFile(m *store.Manifest, part, to, from string) (added int, err error) 
 	kind := filepath.Base(filepath.Dir(to))
 	switch {
 	case strings.HasSuffix(to, ".safetensors"):
-	case kind == "results" && strings.HasSuffix(to, store.SharesSuffix):
-		return mergeRadii(to, there, from, text)
+	case kind == "results" && (strings.HasSuffix(to, store.SharesSuffix) || strings.HasSuffix(to, ".columns.csv")):
+		return mergeColumns(to, there, from, text)
 	case strings.HasSuffix(to, ".ood"):
-		if open, err := store.Unfinished(to); open { // a shard that was interrupted had begun it
+		if open, err := measure.Unfinished(to); open { // a shard that was interrupted had begun it
 			return 1, errors.Join(err, atomicfile.Write(to, text))
 		}
-		if open, err := store.Unfinished(from); open {
+		if open, err := measure.Unfinished(from); open {
 			return 0, err
 		}
 	case part == "predictions" && filepath.Ext(to) == ".npy":
-	case filepath.Ext(to) == recipe.PointsEnds: // points of attacks go with their file
+	case filepath.Ext(to) == measure.PointsEnds: // points of attacks go with their file
 		return 0, nil
-	case kind == "results" && strings.HasSuffix(to, store.AreasSuffix):
-		var a, b store.Areas
-		_, err1 := store.ReadJSON(to, &a)
-		_, err2 := store.ReadJSON(from, &b)
+	case kind == "results" && strings.HasSuffix(to, measure.AreasSuffix):
+		var a, b measure.Areas
+		_, err1 := measure.ReadJSON(to, &a)
+		_, err2 := measure.ReadJSON(from, &b)
 		if err := errors.Join(err1, err2, a.Join(&b)); err != nil {
 			return 0, err
 		}
 		return 0, store.KeepJSON(to, a)
 	case kind == "results" && !isOfModel(m, to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
-		return mergeRadii(to, there, from, text)
+		return mergeColumns(to, there, from, text)
 	case strings.HasSuffix(to, ".ledger"):
-		closed, err := store.LedgerClosed(to)
+		closed, err := measure.LedgerClosed(to)
 		if err != nil {
 			return 0, err
 		}
 		if !closed { // a shard that was interrupted had begun it
 			return 1, atomicfile.Write(to, text)
 		}
-		if closed, err = store.LedgerClosed(from); err != nil || !closed {
+		if closed, err = measure.LedgerClosed(from); err != nil || !closed {
 			return 0, err
 		}
 	case strings.HasSuffix(to, ".scores"): // they go with their ledger
@@ -194,10 +196,10 @@ func mergeFile(m *store.Manifest, part, to, from string) (added int, err error) 
 		return 1, atomicfile.Write(to, text)
 	case kind == "results" && filepath.Ext(to) == ".json": // an origin: the one that knows of more
 		var a, b store.Origin
-		if _, err := store.ReadJSON(to, &a); err != nil {
+		if _, err := measure.ReadJSON(to, &a); err != nil {
 			return 0, err
 		}
-		if _, err := store.ReadJSON(from, &b); err != nil || b.Samples <= a.Samples {
+		if _, err := measure.ReadJSON(from, &b); err != nil || b.Samples <= a.Samples {
 			return 0, err
 		}
 		return 1, write(to, text)
@@ -215,25 +217,26 @@ func isOfModel(m *store.Manifest, file string) bool {
 	return slices.ContainsFunc(m.Models, func(o recipe.Model) bool { return o.Slug() == base })
 }
 
-func mergeRadii(to string, there []byte, from string, here []byte) (added int, err error) {
-	a, err := store.DecodeRadii(there)
+// mergeColumns adds the columns that another file of one network and form has.
+func mergeColumns(to string, there []byte, from string, here []byte) (added int, err error) {
+	form, _ := study.FormOf(filepath.Base(to))
+	mine, err := form.ReadColumns(there, "")
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", to, err)
 	}
-	b, err := store.DecodeRadii(here)
+	theirs, err := form.ReadColumns(here, "")
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", from, err)
 	}
-	order := slices.Clone(a.Cells)
-	for _, cell := range b.Cells {
-		switch rows := a.Outcomes(cell); {
-		case rows == nil:
-			a.Set(cell, b.Outcomes(cell))
-			order = append(order, cell)
-			added = 1
-		case !slices.Equal(rows, b.Outcomes(cell)):
-			return 0, fmt.Errorf("%s and %s differ in %s", to, from, cell)
+	for _, c := range theirs {
+		k := slices.IndexFunc(mine, func(o *study.Column) bool { return o.Key == c.Key })
+		one := []*study.Column{c}
+		switch {
+		case k < 0:
+			mine, added = append(mine, c), 1
+		case !bytes.Equal(form.Text(mine[k:k+1]), form.Text(one)):
+			return 0, fmt.Errorf("%s and %s differ in %s", to, from, form.Heading(c.Set, c.Name))
 		}
 	}
-	return added, a.Write(to, order)
+	return added, store.Keep(to, form.Text(mine))
 }

@@ -51,7 +51,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := train.CropFlip
-		if m.Data == recipe.ImageNet {
+		if m.Data == tier.ImageNet {
 			want = train.ResizedCropFlip
 		}
 		if m.Views == "augmix" {

@@ -9,13 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 )
 
 // Published figures of foreign images stand beside ours by recipe, since titles repeat over data; those of sets that a line is not measured on are left out.
 func TestBesideOfForeignImages(t *testing.T) {
 	of := func(set string, clean, worst float64) *ForeignFigures {
-		return &ForeignFigures{Set: set, Models: 1, Accuracy: .991, Own: .98, Separation: store.Separation{Confidence: .2, Worst: .7, AUC: store.Area{Conservative: clean, Value: 1}, WorstAUC: store.Area{Conservative: worst, Value: 1}}}
+		return &ForeignFigures{Set: set, Models: 1, Accuracy: .991, Own: .98, Separation: measure.Separation{Confidence: .2, Worst: .7, AUC: measure.Area{Conservative: clean, Value: 1}, WorstAUC: measure.Area{Conservative: worst, Value: 1}}}
 	}
 	line := func(data, recipe string, found map[string]any) FilledLine {
 		return FilledLine{Title: "GOOD 80", Group: "GOOD", Data: data, recipe: recipe, foreign: []string{"clothes", "uniform"}, Found: found}
@@ -79,9 +79,9 @@ func TestPublishedOfForeignImages(t *testing.T) {
 			}
 			l := FilledLine{}
 			for _, m := range table.Measure.All() {
-				if b, ok := m.(*recipe.Bound); ok {
+				if b, ok := m.(*measure.Bound); ok {
 					for _, name := range b.Sets[r.Data].Foreign {
-						l.foreign = append(l.foreign, recipe.SetName(name))
+						l.foreign = append(l.foreign, measure.SetName(name))
 					}
 				}
 			}

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -48,13 +47,13 @@ func RankCorrelations(ctx context.Context, folder, name string, o resample.Optio
 	if err != nil {
 		return nil, err
 	}
-	measure := f.Table.Measure.Calibration()
-	if measure == nil {
+	asked := f.Table.Measure.Calibration()
+	if asked == nil {
 		return nil, fmt.Errorf("experiment: %s shows no certified calibration, whose figures are compared", t.Name)
 	}
 	clean := slices.IndexFunc(t.Metrics, func(m Metric) bool { return m.Name == "clean" })
 	var all []RankCorrelation
-	for k, radius := range measure.Radii {
+	for k, radius := range asked.Radii {
 		at, err := f.modelsAt(t, k, clean)
 		if err != nil {
 			return nil, err
@@ -75,7 +74,7 @@ func RankCorrelations(ctx context.Context, folder, name string, o resample.Optio
 // image by image, where that is there.
 type modelAt struct {
 	figures [len(ranked)]float64
-	images  []*store.PerImage
+	images  []*measure.PerImage
 	radii   [][]float64 // by model of the line
 }
 
@@ -87,7 +86,7 @@ func (f *TableBuilder) modelsAt(t *Filled, k, clean int) (all []modelAt, err err
 			continue
 		}
 		m := modelAt{figures: [...]float64{at.Accuracy, math.NaN(), *at.CCE, *at.CBS, *at.ACCE}}
-		if m.images, err = f.kept(l, store.CalibratedImages); err != nil {
+		if m.images, err = f.kept(l, measure.CalibratedImages); err != nil {
 			return nil, err
 		}
 		if clean >= 0 && l.Values[clean] != nil {
@@ -133,7 +132,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 	if len(drawn) == 0 {
 		return all, nil
 	}
-	bins, err := calib.Uniform(recipe.CalibrationBins, calib.LeftClosed)
+	bins, err := calib.Uniform(measure.CalibrationBins, calib.LeftClosed)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 	o.Method = resample.Percentile
 	first := at[0].images[0]
 	for _, m := range at {
-		if err := f.sameImages(append([]*store.PerImage{first}, m.images...)); err != nil {
+		if err := f.sameImages(append([]*measure.PerImage{first}, m.images...)); err != nil {
 			return nil, err
 		}
 	}
@@ -178,7 +177,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 
 // drawn are the figures of a line on drawn images.
 func (m *modelAt) drawn(radius float64, images []int, edges []float64) (of [drawnFigures]float64, err error) {
-	below, _ := store.BoundColumns(radius)
+	below, _ := measure.BoundColumns(radius)
 	for _, p := range m.images {
 		low := p.Column(below)
 		for _, i := range images {

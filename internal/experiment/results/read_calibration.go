@@ -7,10 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/table"
 )
@@ -20,18 +19,18 @@ func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, e
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the "+
 		"largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
-		f.Manifest.Tier.ConfidenceImages(f.kind(out)), t.Certify.Rule, t.Certify.N, recipe.CalibrationBins)
+		f.Manifest.Tier.ConfidenceImages(f.kind(out)), t.Certify.Rule, t.Certify.N, measure.CalibrationBins)
 	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of "+
 		"all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those "+
 		"on which the smoothed network abstains, or whose radius is smaller, are not among them.",
 		cmp.Or(t.Certify.Alpha, stopping.DefaultAlpha))
-	images := make([][]*store.PerImage, len(out.Lines))
+	images := make([][]*measure.PerImage, len(out.Lines))
 	for i := range out.Lines {
-		of, err := readAll[store.Calibration](f, out.Lines[i], store.CalibrationFile)
+		of, err := readAll[measure.Certified](f, out.Lines[i], measure.CalibrationFile)
 		if err != nil {
 			return nil, err
 		}
-		if images[i], err = f.kept(out.Lines[i], store.CalibratedImages); err != nil {
+		if images[i], err = f.kept(out.Lines[i], measure.CalibratedImages); err != nil {
 			return nil, err
 		}
 		for _, r := range c.Radii {
@@ -168,13 +167,13 @@ func (f *Filled) spreads() *table.Table {
 	return t
 }
 
-// setBounds sets Lower and Upper.
-func setBounds(at *store.RadiusErrors, of []*store.PerImage) {
+// bounds sets Lower and Upper.
+func setBounds(at *measure.RadiusErrors, of []*measure.PerImage) {
 	if at == nil || at.CCE == nil || len(of) == 0 {
 		return
 	}
 	var lower, upper float64
-	below, above := store.BoundColumns(at.Radius)
+	below, above := measure.BoundColumns(at.Radius)
 	for _, p := range of {
 		high := p.Column(above)
 		var n, low, up float64
@@ -191,8 +190,8 @@ func setBounds(at *store.RadiusErrors, of []*store.PerImage) {
 	at.Lower, at.Upper = &lower, &upper
 }
 
-func meanCalibration(of []*store.Calibration, radius float64) *store.RadiusErrors {
-	mean := &store.RadiusErrors{Radius: radius}
+func meanCalibration(of []*measure.Certified, radius float64) *measure.RadiusErrors {
+	mean := &measure.RadiusErrors{Radius: radius}
 	n := 0.0
 	for _, c := range of {
 		if c.AtRadius(radius) != nil {
@@ -234,7 +233,7 @@ func meanCalibration(of []*store.Calibration, radius float64) *store.RadiusError
 	return mean
 }
 
-func meanACE(of []*store.ConfidenceAttacks) map[string]*OverSeeds {
+func meanACE(of []*measure.Attacked) map[string]*OverSeeds {
 	values := map[string][]float64{}
 	for _, a := range of {
 		values["accuracy"] = append(values["accuracy"], a.Accuracy)
@@ -252,7 +251,7 @@ func meanACE(of []*store.ConfidenceAttacks) map[string]*OverSeeds {
 }
 
 // selected applies the rule of Emde et al. 2025 at every radius.
-func selected(lines []FilledLine, m *recipe.Calibration) ([]Selected, error) {
+func selected(lines []FilledLine, m *measure.Calibration) ([]Selected, error) {
 	var out []Selected
 	for k, radius := range m.Radii {
 		var exact, approximate []candidate

@@ -6,16 +6,16 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/table"
 )
 
 func (a confidenceAttackReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
-		of, err := readAll[store.ConfidenceAttacks](f, out.Lines[i], store.AttacksFile)
+		of, err := readAll[measure.Attacked](f, out.Lines[i], measure.AttacksFile)
 		if err != nil {
 			return nil, err
 		}

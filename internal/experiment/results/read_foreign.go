@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/table"
@@ -20,17 +19,17 @@ type ForeignFigures struct {
 	Models   int     `json:"models"`
 	Accuracy float64 `json:"accuracy"` // on its own images
 	Own      float64 `json:"mean_own"` // confidence
-	store.Separation
+	measure.Separation
 }
 
 func percent(v float64) table.Rounded { return Rounded(100*v, 1) }
 
 // tell collects the networks of a line that are measured on a set: what its files say, or else what
 // results keep of them.
-func (f *TableBuilder) tell(l FilledLine, s recipe.ForeignSets, part string,
-	of func(*store.NetworkAreas) *store.Separation) (*ForeignFigures,
+func (f *TableBuilder) tell(l FilledLine, s measure.ForeignSets, part string,
+	of func(*measure.NetworkAreas) *measure.Separation) (*ForeignFigures,
 	error) {
-	kept, err := store.ReadSetAreas(s, f.Folder, l.Data, part)
+	kept, err := measure.ReadSetAreas(s, f.Folder, l.Data, part)
 	if err != nil {
 		return nil, err
 	}
@@ -59,13 +58,13 @@ func (f *TableBuilder) tell(l FilledLine, s recipe.ForeignSets, part string,
 }
 
 // tellAll does so for all sets of all lines, under a key.
-func tellAll(d recipe.ForeignData, f *TableBuilder, out *Filled, key string,
-	of func(*store.NetworkAreas) *store.Separation) error {
+func tellAll(d measure.ForeignData, f *TableBuilder, out *Filled, key string,
+	of func(*measure.NetworkAreas) *measure.Separation) error {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var all []*ForeignFigures
 		for _, name := range d[l.Data].Foreign {
-			t, err := f.tell(*l, d[l.Data], recipe.SetName(name), of)
+			t, err := f.tell(*l, d[l.Data], measure.SetName(name), of)
 			if err != nil {
 				return err
 			}
@@ -83,11 +82,11 @@ func tellAll(d recipe.ForeignData, f *TableBuilder, out *Filled, key string,
 func (b boundReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		for _, name := range b.Sets[out.Lines[i].Data].Foreign {
-			out.Lines[i].foreign = append(out.Lines[i].foreign, recipe.SetName(name))
+			out.Lines[i].foreign = append(out.Lines[i].foreign, measure.SetName(name))
 		}
 	}
 	if err := tellAll(b.Foreign(), f, out, "bound",
-		func(n *store.NetworkAreas) *store.Separation { return n.Bound }); err != nil {
+		func(n *measure.NetworkAreas) *measure.Separation { return n.Bound }); err != nil {
 		return nil, err
 	}
 	holds := "in exact arithmetic and in float32"
@@ -106,15 +105,15 @@ func (b boundReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 	return notes, nil
 }
 
-// foreignNotes name the sets and balls of a table.
-func foreignNotes(d recipe.ForeignData, f *TableBuilder, out *Filled) (notes []string) {
+// notes name the sets and balls of a table.
+func foreignNotes(d measure.ForeignData, f *TableBuilder, out *Filled) (notes []string) {
 	var kinds []string
 	for _, l := range out.Lines {
 		if of := d[l.Data]; len(of.Foreign) > 0 && !slices.Contains(kinds, l.Data) {
 			kinds = append(kinds, l.Data)
 			text := fmt.Sprintf("Foreign to %s, ε = %g:", l.Data, of.Epsilon)
 			for i, name := range of.Foreign {
-				text += fmt.Sprintf(" %s is %s%s;", recipe.SetName(name), of.Images[i], f.source(l.Data, of.Images[i]))
+				text += fmt.Sprintf(" %s is %s%s;", measure.SetName(name), of.Images[i], f.source(l.Data, of.Images[i]))
 			}
 			notes = append(notes, text[:len(text)-1]+".")
 		}
@@ -168,7 +167,7 @@ func (b boundReader) tables(f *Filled, columns []string, head func(FilledLine) [
 
 func (a attackReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 	if err := tellAll(a.Foreign(), f, out, "attack",
-		func(n *store.NetworkAreas) *store.Separation { return n.Attack }); err != nil {
+		func(n *measure.NetworkAreas) *measure.Separation { return n.Attack }); err != nil {
 		return nil, err
 	}
 	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most "+

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/table"
@@ -19,7 +20,7 @@ import (
 func joinRecords(m *store.Manifest, folder string) error {
 	var all []byte
 	for _, model := range m.Models {
-		text, err := os.ReadFile(store.ResultPath(folder, &model, store.RecordFile))
+		text, err := os.ReadFile(store.ResultPath(folder, &model, measure.RecordFile))
 		if err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("experiment: %w", err)
 		}
@@ -28,7 +29,7 @@ func joinRecords(m *store.Manifest, folder string) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return atomicfile.Write(filepath.Join(folder, store.RecordsFile), all)
+	return atomicfile.Write(filepath.Join(folder, measure.RecordsFile), all)
 }
 
 // recordColumns are the fields of the printed table, in its order.
@@ -52,8 +53,8 @@ func (r recordReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 		found := &RecordMeans{Percent: map[string]float64{}, Numbers: map[string]float64{}}
 		for _, name := range l.Models {
 			model := f.Manifest.Model(name)
-			if store.IsRecord(model.Results) {
-				of, err := store.RecordOf(model.Results)
+			if measure.IsRecord(model.Results) {
+				of, err := measure.RecordOf(model.Results)
 				if err != nil {
 					return nil, err
 				}
@@ -63,7 +64,7 @@ func (r recordReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 				found.Seeds++
 				continue
 			}
-			path := f.Result(model, store.RecordFile)
+			path := f.Result(model, measure.RecordFile)
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				continue
 			}
@@ -93,7 +94,7 @@ func (r recordReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 		return nil, nil
 	}
 	notes := []string{fmt.Sprintf("The numbers of all models stand in %s, as certspec lines reads them.",
-		store.RecordsFile)}
+		measure.RecordsFile)}
 	cells, err := r.Cells(f.Manifest.Tier)
 	if err != nil {
 		return nil, err

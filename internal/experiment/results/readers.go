@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/heatmap"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/spectral"
@@ -29,30 +30,36 @@ type reader interface {
 // The readers of each measure, with its settings.
 type (
 	radiusReader           struct{ recipe.Radius }
-	calibrationReader      struct{ *recipe.Calibration }
-	confidenceAttackReader struct{ *recipe.ConfidenceAttacks }
+	calibrationReader      struct{ *measure.Calibration }
+	confidenceAttackReader struct{ *measure.ACE }
 	agreementReader        struct{}
 	heatMapReader          struct{}
 	evaluationReader       struct{}
-	boundReader            struct{ *recipe.Bound }
-	attackReader           struct{ *recipe.Attack }
-	recordReader           struct{ *recipe.Record }
+	boundReader            struct{ *measure.Bound }
+	attackReader           struct{ *measure.Attack }
+	recordReader           struct{ *measure.Record }
 )
 
 // readers are those of measures by their names.
-var readers = map[string]func(recipe.Measure) reader{
-	"radius":          func(m recipe.Measure) reader { return radiusReader{m.(recipe.Radius)} },
-	"calibration":     func(m recipe.Measure) reader { return calibrationReader{m.(*recipe.Calibration)} },
-	"ace":             func(m recipe.Measure) reader { return confidenceAttackReader{m.(*recipe.ConfidenceAttacks)} },
-	"agreement":       func(recipe.Measure) reader { return agreementReader{} },
-	recipe.HeatMapKey: func(recipe.Measure) reader { return heatMapReader{} },
-	"evaluate":        func(recipe.Measure) reader { return evaluationReader{} },
-	"bound":           func(m recipe.Measure) reader { return boundReader{m.(*recipe.Bound)} },
-	"attack":          func(m recipe.Measure) reader { return attackReader{m.(*recipe.Attack)} },
-	"record":          func(m recipe.Measure) reader { return recordReader{m.(*recipe.Record)} },
+var readers = map[string]func(measure.Measure) reader{
+	"radius":           func(m measure.Measure) reader { return radiusReader{m.(measure.Radius).Radius} },
+	"calibration":      func(m measure.Measure) reader { return calibrationReader{m.(*measure.Calibration)} },
+	"ace":              func(m measure.Measure) reader { return confidenceAttackReader{m.(*measure.ACE)} },
+	"agreement":        func(measure.Measure) reader { return agreementReader{} },
+	measure.HeatMapKey: func(measure.Measure) reader { return heatMapReader{} },
+	"evaluate":         func(measure.Measure) reader { return evaluationReader{} },
+	"bound":            func(m measure.Measure) reader { return boundReader{m.(*measure.Bound)} },
+	"attack":           func(m measure.Measure) reader { return attackReader{m.(*measure.Attack)} },
+	"record":           func(m measure.Measure) reader { return recordReader{m.(*measure.Record)} },
 }
 
-func readerOf(m recipe.Measure) reader { return readers[m.Name()](m) }
+// readerOf is the reader of a measure: its own, or that of columns.
+func readerOf(m measure.Measure) reader {
+	if own := readers[m.Name()]; own != nil {
+		return own(m)
+	}
+	return shownReader{m.(measure.Shown), m.Name()}
+}
 
 // Agreement of two models, in the mean over the seeds.
 type Agreement struct {
@@ -73,11 +80,11 @@ func (agreementReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 			if other == nil {
 				continue
 			}
-			mine, err := store.ReadPredictions(f.Result(model, store.PredictionsFile))
+			mine, err := measure.ReadPredictions(f.Result(model, ".predictions.csv"), model.Name)
 			if err != nil {
 				return nil, err
 			}
-			theirs, err := store.ReadPredictions(f.Result(other, store.PredictionsFile))
+			theirs, err := measure.ReadPredictions(f.Result(other, ".predictions.csv"), other.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -86,16 +93,16 @@ func (agreementReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 			}
 			v := store.Vector{Images: mine.Images, Values: make([]float64, len(mine.Images))}
 			right := 0
-			for k, class := range mine.Classes {
-				if class == theirs.Classes[k] && class != int(classifier.Miss) {
+			for k, class := range mine.Values {
+				if class == theirs.Values[k] && class != float64(classifier.Miss) {
 					v.Values[k] = 1
 				}
-				if class == mine.Labels[k] {
+				if int(class) == mine.Labels[k] {
 					right++
 				}
 			}
 			all = append(all, v)
-			accuracy += float64(right) / float64(len(mine.Classes))
+			accuracy += float64(right) / float64(len(mine.Values))
 		}
 		if len(all) == 0 {
 			continue
@@ -140,7 +147,7 @@ func (evaluationReader) fill(f *TableBuilder, out *Filled) (notes []string, _ er
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		sum, clean := &Accuracies{}, []float64{}
-		all, err := readAll[[]store.Evaluated](f, *l, store.EvaluateFile)
+		all, err := readAll[[]measure.Evaluated](f, *l, measure.EvaluateFile)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +216,7 @@ func (evaluationReader) tables(f *Filled, columns []string, head func(FilledLine
 
 // HeatMap is the average certified radius at each frequency, the mean over the seeds; nil where there is none.
 func (l FilledLine) HeatMap() *spectral.Map {
-	m, _ := l.Found[recipe.HeatMapKey].(*spectral.Map)
+	m, _ := l.Found[measure.HeatMapKey].(*spectral.Map)
 	return m
 }
 
@@ -217,7 +224,7 @@ func (m heatMapReader) fill(f *TableBuilder, out *Filled) (notes []string, err e
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var maps []*spectral.Map
-		all, err := readAll[heatmap.Result](f, *l, store.HeatMapFile)
+		all, err := readAll[heatmap.Result](f, *l, measure.HeatMapFile)
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +252,7 @@ func (m heatMapReader) fill(f *TableBuilder, out *Filled) (notes []string, err e
 				mean.Values[k] += v / float64(len(maps))
 			}
 		}
-		l.Found[recipe.HeatMapKey] = &mean
+		l.Found[measure.HeatMapKey] = &mean
 	}
 	return notes, nil
 }

@@ -9,8 +9,9 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/study"
 )
 
 // Two trained networks are compared by their predictions, which need both; rows of finished results are put next to them.
@@ -41,8 +42,8 @@ func TestAgreementAndResults(t *testing.T) {
 		t.Errorf("the reference agrees with itself: %+v", a)
 	}
 	// The agreement of the two by hand, from the files.
-	read := func(name string) *store.Predictions {
-		p, err := store.ReadPredictions(filepath.Join(o.Folder, "results", name+".predictions.csv"))
+	read := func(name string) *study.Column {
+		p, err := measure.ReadPredictions(filepath.Join(o.Folder, "results", name+".predictions.csv"), name)
 		if err != nil || p == nil {
 			t.Fatal(err)
 		}
@@ -50,11 +51,11 @@ func TestAgreementAndResults(t *testing.T) {
 	}
 	g, hcr := read("tiny-g-s1"), read("tiny-hcr-s1")
 	same, right := 0.0, 0.0
-	for i, class := range hcr.Classes {
-		if class == g.Classes[i] {
+	for i, class := range hcr.Values {
+		if class == g.Values[i] {
 			same++
 		}
-		if class == hcr.Labels[i] {
+		if int(class) == hcr.Labels[i] {
 			right++
 		}
 	}

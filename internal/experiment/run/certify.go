@@ -6,41 +6,62 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 	"github.com/certspec/certspec/internal/preflight"
+	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/study/tier"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// certify certifies the images of a cell.
-func (r *Runner) certify(ctx context.Context, j plan.Job) error {
-	name, change := r.Manifest.ImagesOf(j.Model, j.Cell)
-	images, err := r.corrupted(name, change)
+// tools are what the measures of a run work with.
+type tools struct {
+	measure.Place
+	run *Runner
+}
+
+func (t tools) Set(name string) (*dataset.Dataset, error) { return t.run.Set(name) }
+
+// Corrupted opens a data set and corrupts it, where there is a change.
+func (t tools) Corrupted(name string, change *corrupt.Setting) (*dataset.Dataset, error) {
+	return t.run.corrupted(name, change)
+}
+
+// Open opens the network of a model, adapted to a cell where it is adapted to each. It stays open
+// until another is opened.
+func (t tools) Open(ctx context.Context, m *measure.Model, c sweep.Cell) (*engine.Model, error) {
+	of := t.run.Manifest.Model(m.Name)
+	path, err := t.run.path(ctx, of, c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	path := store.ModelPath(r.Folder, j.Model)
-	if j.Model.Adapt != nil {
-		if path, err = r.adapt(ctx, j.Model, j.Cell); err != nil {
-			return err
-		}
+	return t.run.OpenAt(path, of)
+}
+
+func (t tools) Path(ctx context.Context, m *measure.Model) (string, error) {
+	return t.run.path(ctx, t.run.Manifest.Model(m.Name), sweep.Cell{})
+}
+
+func (t tools) Look(ctx context.Context, m *engine.Model, on string, o rs.Options) (context.Context, error) {
+	return t.run.look(ctx, m, on, o)
+}
+
+func (t tools) Keep(path string, text []byte) error { return store.Keep(path, text) }
+func (t tools) Report(s progress.State)             { t.run.progress(s) }
+func (t tools) Training() string                    { return t.run.Options.Training }
+func (t tools) Program() string                     { return t.run.Options.Program }
+
+// path is where the network of a model lies, where it is adapted to each corruption that for a cell.
+func (r *Runner) path(ctx context.Context, m *recipe.Model, c sweep.Cell) (string, error) {
+	if m.Adapt != nil {
+		return r.adapt(ctx, m, c)
 	}
-	model, err := r.OpenAt(path, j.Model)
-	if err != nil {
-		return err
-	}
-	o := r.Manifest.Tier.Certify.Options(j.Model.Noise())
-	o.Ledger, o.Progress = store.LedgerPath(r.Folder, j.Model, j.Cell), r.progress
-	clean, _ := r.Manifest.ImagesOf(j.Model, sweep.Cell{})
-	if ctx, err = r.look(ctx, model, clean, o); err != nil {
-		return err
-	}
-	_, err = rs.Certify(ctx, model, images, o)
-	return err
+	return store.ModelPath(r.Folder, m), nil
 }
 
 // look looks a model over before it certifies first: whether it is a function of one image, and how it does. The
@@ -91,10 +112,10 @@ func (r *Runner) adapt(ctx context.Context, m *recipe.Model, c sweep.Cell) (path
 		return "", err
 	}
 	name, change := r.Manifest.ImagesOf(m, c)
-	base, _ := recipe.CutSelection(name)
+	base, _ := tier.CutSelection(name)
 	o := m.Adaptation()
 	o.Backend = r.Options.Training
-	d, err := r.corrupted(recipe.Select(base, m.AdaptedTo(c)), change)
+	d, err := r.corrupted(tier.Select(base, m.AdaptedTo(c)), change)
 	if err != nil {
 		return "", err
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -82,8 +82,8 @@ func TestConfidences(t *testing.T) {
 			t.Errorf("%s at a radius of 3: %+v", slug, none)
 		}
 		// The attack (1, ŷ) lowers all confidences; (−1, ŷ) raises them.
-		var a store.ConfidenceAttacks
-		if ok, err := store.ReadJSON(filepath.Join(o.Folder, "results", slug+".attacks.json"), &a); !ok || err != nil {
+		var a measure.Attacked
+		if ok, err := measure.ReadJSON(filepath.Join(o.Folder, "results", slug+".attacks.json"), &a); !ok || err != nil {
 			t.Fatal(err)
 		}
 		if len(a.Attacks) != 4 || a.Images != 16 || a.Bins != 5 || !(a.Attacks[3].Mean < a.Attacks[2].Mean) || a.Attacks[2].Attack != "(-1,ŷ)" {
@@ -91,7 +91,7 @@ func TestConfidences(t *testing.T) {
 		}
 	}
 	// What intervals are made of agrees with the ledger, to six decimals and outwards.
-	each, err := store.ReadPerImage(filepath.Join(o.Folder, "results", "tiny-g-s1.calibration.csv"))
+	each, err := measure.ReadPerImage(filepath.Join(o.Folder, "results", "tiny-g-s1.calibration.csv"))
 	if err != nil || each == nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestConfidencesOfAdaptedNetworks(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", slug, at, line.ACE)
 		}
 		// What the network answers without an attack; (−1, ŷ) raises it, (1, ŷ) lowers it.
-		each, err := store.ReadPerImage(filepath.Join(o.Folder, "results", slug+".attacks.csv"))
+		each, err := measure.ReadPerImage(filepath.Join(o.Folder, "results", slug+".attacks.csv"))
 		if err != nil || each == nil {
 			t.Fatal(err)
 		}

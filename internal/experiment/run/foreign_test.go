@@ -12,9 +12,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/plan"
-	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/resample"
@@ -94,11 +93,11 @@ func keptAreas(t *testing.T, o plan.Options, f *results.Filled, read func(slug, 
 	} else if left, err := e.Estimate(t.Context(), false); err != nil || left.Jobs != 0 {
 		t.Errorf("%d jobs left where all results are there, %v", left.Jobs, err)
 	}
-	all, err := store.ReadAreas(copied.Folder)
+	all, err := measure.ReadAreas(copied.Folder)
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d sets, %v", len(all), err)
 	}
-	noise := all[slices.IndexFunc(all, func(a *store.Areas) bool { return a.Set == "tiny-noise" })]
+	noise := all[slices.IndexFunc(all, func(a *measure.Areas) bool { return a.Set == "tiny-noise" })]
 	var own, foreign [2][]float64
 	for i, slug := range []string{"tiny-good-s1", "tiny-plain-s1"} {
 		own[i], foreign[i] = logConfidences(read(slug, "in.ood").Lines), logConfidences(read(slug, "tiny-noise-0.02.ood").Lines)
@@ -178,7 +177,7 @@ func TestForeignImages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Remove(filepath.Join(again.Folder, "results", "tiny-tiny-noise-0.02"+store.AreasSuffix)); err != nil {
+	if err := os.Remove(filepath.Join(again.Folder, "results", "tiny-tiny-noise-0.02"+measure.AreasSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Table(t.Context(), again); err != nil {
@@ -205,7 +204,7 @@ func TestForeignImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range e.Jobs {
-		if done, err := plan.Done(e.Manifest, merged.Folder, j); err != nil || done != (j.Kind != recipe.TransferJob) {
+		if done, err := plan.Done(e.Manifest, merged.Folder, j); err != nil || done != (j.Kind != measure.TransferJob) {
 			t.Errorf("%v: done %v, %v", j, done, err)
 		}
 	}
@@ -247,11 +246,11 @@ func TestForeignImages(t *testing.T) {
 		if got.Images != c.images || got.BoundAUC == nil || got.BoundAUC.Value != area.Value || math.Abs(got.Worst-mean)+math.Abs(got.Intervals-meanIntervals) > 1e-12 || got.Apart != apart || apart == 0 {
 			t.Errorf("%s: %+v; the files say %d images, means %v and %v, %v apart", c.name, got, len(by.Lines), mean, meanIntervals, apart)
 		}
-		all, err := store.ReadAreas(o.Folder)
+		all, err := measure.ReadAreas(o.Folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept := all[slices.IndexFunc(all, func(a *store.Areas) bool { return a.By == c.by })]
+		kept := all[slices.IndexFunc(all, func(a *measure.Areas) bool { return a.By == c.by })]
 		gain, _, err := kept.All.Contrast(map[[2]string]float64{{"tiny/good@1", "GAUC"}: 1, {"tiny/good@1", "GAUC by intervals"}: -1})
 		if n := kept.Network("tiny/good@1"); err != nil || kept.Set != "tiny-noise" || kept.All.Images != c.images || math.Abs(gain-got.WorstAUC.Value+area.Value) > 1e-12 || n.Attack != nil || n.Bound.Apart != apart {
 			t.Errorf("%s: kept %+v, %v", c.name, kept, err)
@@ -260,11 +259,11 @@ func TestForeignImages(t *testing.T) {
 	if few := read("tiny-good-s1", "tiny-noise-0.02.few.transfer.ood"); len(few.Header.Attack.Transfer) != 1 {
 		t.Errorf("%+v", few.Header.Attack)
 	}
-	all, err := store.ReadAreas(o.Folder)
+	all, err := measure.ReadAreas(o.Folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := all[slices.IndexFunc(all, func(a *store.Areas) bool { return a.By == "few" && a.Set == "tiny-noise" })]
+	kept := all[slices.IndexFunc(all, func(a *measure.Areas) bool { return a.By == "few" && a.Set == "tiny-noise" })]
 	if n := kept.Network("tiny/good@1"); n == nil || n.Attack == nil || !n.Transfer {
 		t.Errorf("kept of attacks among few: %+v", kept)
 	}
@@ -281,10 +280,10 @@ func TestForeignImages(t *testing.T) {
 	for i := range low.Lines {
 		low.Lines[i].Upper = low.Lines[i].Log
 	}
-	if err := os.Remove(path + recipe.BoundEnds); err != nil {
+	if err := os.Remove(path + measure.BoundEnds); err != nil {
 		t.Fatal(err)
 	}
-	w, _, err := record.Open(path+recipe.BoundEnds, low.Header)
+	w, _, err := record.Open(path+measure.BoundEnds, low.Header)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,10 +292,10 @@ func TestForeignImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if err := os.Remove(path + recipe.AttackEnds); err != nil {
+	if err := os.Remove(path + measure.AttackEnds); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(o.Folder, "results", "tiny-tiny-noise-0.02"+store.AreasSuffix)); err != nil {
+	if err := os.Remove(filepath.Join(o.Folder, "results", "tiny-tiny-noise-0.02"+measure.AreasSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Table(t.Context(), o); err == nil || !strings.Contains(err.Error(), "above its bound") {

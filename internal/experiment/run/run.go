@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/classifier/purity"
@@ -17,8 +15,8 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/progress"
-	"github.com/certspec/certspec/rs/sweep"
 )
 
 // Table makes a table, or what is left of it; see plan.Plan and Jobs.
@@ -119,7 +117,7 @@ func (r *Runner) do(ctx context.Context, j plan.Job) error {
 	if j.Measure == nil {
 		return r.train(ctx, j.Model)
 	}
-	return runners[j.Measure.Name()](r, ctx, j)
+	return j.Measure.Run(ctx, tools{r.Place.Measured(), r}, j.Measured())
 }
 
 func (r *Runner) train(ctx context.Context, m *recipe.Model) error {
@@ -145,33 +143,6 @@ type Runner struct {
 	at         int             // jobs begun
 }
 
-// Open opens the network of a model, where it is adapted to each corruption that for clean images.
-// It stays open until another is opened.
-func (r *Runner) Open(ctx context.Context, m *recipe.Model) (*engine.Model, error) {
-	path, err := r.path(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	return r.OpenAt(path, m)
-}
-
-// path is where the network of a model lies, where it is adapted to each corruption that for clean images.
-func (r *Runner) path(ctx context.Context, m *recipe.Model) (string, error) {
-	if m.Adapt != nil {
-		return r.adapt(ctx, m, sweep.Cell{})
-	}
-	return store.ModelPath(r.Folder, m), nil
-}
-
-// Load loads the images of a set by its name; see dataset.Open.
-func (r *Runner) Load(ctx context.Context, name string) (*dataset.Images, error) {
-	d, err := r.Set(name)
-	if err != nil {
-		return nil, err
-	}
-	return d.Load(ctx)
-}
-
 // collectAll brings what was certified and measured of all models into the files of results.
 func collectAll(ctx context.Context, e *plan.Experiment, r *Runner) error {
 	folder := e.Options.Folder
@@ -185,7 +156,7 @@ func collectAll(ctx context.Context, e *plan.Experiment, r *Runner) error {
 // collect brings the radii of closed ledgers into the files of results, and a copy of those that
 // were given, so that the folder can stand without their file.
 func collect(e *plan.Experiment, m *recipe.Model) error {
-	if store.IsRecord(m.Results) {
+	if measure.IsRecord(m.Results) {
 		return nil
 	}
 	folder := e.Options.Folder

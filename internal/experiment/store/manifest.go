@@ -35,6 +35,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 	"github.com/certspec/certspec/internal/picture"
+	"github.com/certspec/certspec/internal/study/measure"
 )
 
 // Manifest says what a folder is for. Models and tables may be added to it; what is there never
@@ -402,7 +403,7 @@ func (m *Manifest) Failures(folder string) ([]Failure, error) {
 	for i := range m.Models {
 		path := ResultPath(folder, &m.Models[i], FailedSuffix)
 		var f Failure
-		switch ok, err := ReadJSON(path, &f); {
+		switch ok, err := measure.ReadJSON(path, &f); {
 		case err != nil:
 			return nil, err
 		case ok && f.Model != m.Models[i].Name:

@@ -8,9 +8,8 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Origin says where the results of a model come from: what is left of cards and headers where only results are kept.
@@ -36,7 +35,7 @@ type ModelResults struct {
 func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, error) {
 	k := ModelResults{Shares: &Radii{}}
 	var err error
-	if IsRecord(m.Results) {
+	if measure.IsRecord(m.Results) {
 		k.Radii = &Radii{} // it has accuracies alone
 		return k, nil
 	}
@@ -55,7 +54,7 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 	if k.Shares, err = on.shares(folder, m); err != nil {
 		return k, err
 	}
-	if _, err := ReadJSON(ResultPath(folder, m, ".json"), &k.Origin); err != nil {
+	if _, err := measure.ReadJSON(ResultPath(folder, m, ".json"), &k.Origin); err != nil {
 		return k, err
 	}
 	cells, err := on.cells()
@@ -72,7 +71,7 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 			continue
 		}
 		// A ledger whose images are all decided may still lack its claims.
-		if closed, err := LedgerClosed(file); err != nil {
+		if closed, err := measure.LedgerClosed(file); err != nil {
 			return k, err
 		} else if !closed {
 			continue
@@ -97,16 +96,6 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 	}
 	slices.Sort(k.Origin.Certified)
 	return k, nil
-}
-
-// LedgerClosed reports whether a ledger is there with its claims.
-func LedgerClosed(path string) (bool, error) {
-	l, err := ledgerio.Read(path)
-	var format *ledger.FormatError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) {
-		return false, nil
-	}
-	return err == nil && l.Claims != nil, err
 }
 
 // Vector is a number for each of some images, whose ids ascend.

@@ -2,17 +2,14 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/ood/record"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -20,27 +17,17 @@ import (
 const (
 	manifestFile = "manifest.json"
 	lockFile     = ".lock"
-	RatesFile    = "rates.json"    // what this machine was measured to do
-	RecordsFile  = "records.jsonl" // of all models
-	SealsFile    = "seals.json"    // digests, beside the results
+	RatesFile    = "rates.json" // what this machine was measured to do
+	SealsFile    = "seals.json" // digests, beside the results
 )
 
 // Endings of results.
 const (
-	AreasSuffix = ".areas.json"
 	// SharesSuffix is that of the files with the share of each image's noise samples in the class that
 	// is certified, in the form of files of radii: the estimate K/N of p_A, which, unlike a radius, has
 	// no largest value that depends on the number of samples.
-	SharesSuffix     = ".shares.csv"
-	FailedSuffix     = ".failed.json"
-	AttacksFile      = ".attacks.json"
-	AttacksImages    = ".attacks.csv"
-	CalibrationFile  = ".calibration.json"
-	CalibratedImages = ".calibration.csv"
-	EvaluateFile     = ".evaluate.json"
-	HeatMapFile      = ".heatmap.json"
-	PredictionsFile  = ".predictions.csv"
-	RecordFile       = ".record.jsonl"
+	SharesSuffix = ".shares.csv"
+	FailedSuffix = ".failed.json"
 )
 
 // ModelPath is where the network of a model lies, or will.
@@ -82,21 +69,21 @@ func (m *Manifest) ImagesOf(model *recipe.Model, c sweep.Cell) (name string, cha
 		selection = m.Tier.Corrupted.Images
 	}
 	selection = cmp.Or(m.Tier.Data[model.Data].Images, selection)
-	if folder := m.Places[model.Data+recipe.OfficialSuffix]; folder != "" && c.Setting.Severity > 0 {
-		if model.Data == recipe.ImageNet {
-			return recipe.Select(recipe.ImageNetCell(folder, c), selection), nil
+	if folder := m.Places[model.Data+tier.OfficialSuffix]; folder != "" && c.Setting.Severity > 0 {
+		if model.Data == tier.ImageNet {
+			return tier.Select(tier.ImageNetCell(folder, c), selection), nil
 		}
 		name := fmt.Sprintf("npy:%s,%s,severity=%d", filepath.Join(folder, c.Corruption+".npy"),
 			filepath.Join(folder, "labels.npy"), c.Setting.Severity)
-		if of := recipe.CIFAROf(model.Data); of != "" {
+		if of := tier.CIFAROf(model.Data); of != "" {
 			name += ",classes=" + of
 		}
-		return recipe.Select(name, selection), nil
+		return tier.Select(name, selection), nil
 	}
 	if c.Corruption == "" {
-		return recipe.Select(model.Test, selection), nil
+		return tier.Select(model.Test, selection), nil
 	}
-	return recipe.Select(model.Test, selection), &c.Setting
+	return tier.Select(model.Test, selection), &c.Setting
 }
 
 // Trained reports whether the network of a model is there.
@@ -121,7 +108,7 @@ func (p *Place) Images(m *recipe.Model, key string) string {
 	if !ok {
 		selection = p.Manifest.Tier.CleanImages(m.Data)
 	}
-	return recipe.Select(m.Test, selection)
+	return tier.Select(m.Test, selection)
 }
 
 // Reference is the model that stands beside another in the line that the table compares with: that
@@ -140,41 +127,8 @@ func (p *Place) Reference(m *recipe.Model) *recipe.Model {
 	return p.Manifest.Model(line.Models[min(place, len(line.Models)-1)])
 }
 
-// ScoresPath is where what is measured of a set lies.
-func ScoresPath(f recipe.ForeignSets, folder string, m *recipe.Model, part, ending string) string {
-	return filepath.Join(folder, "ood", m.Slug(), part+"-"+strconv.FormatFloat(f.Epsilon, 'g', -1, 64)+ending)
-}
-
-// OwnScoresPath is where the scores on a network's own images lie.
-func OwnScoresPath(folder string, m *recipe.Model) string {
-	return filepath.Join(folder, "ood", m.Slug(), recipe.OwnScoresFile)
-}
-
 // OwnImages are a model's own images: those of the accuracies on its card, for a finished network
 // those that a card of the tier would name.
 func (p *Place) OwnImages(m *recipe.Model) string {
-	return cmp.Or(m.Check, recipe.Select(m.Test, p.Manifest.Tier.Data[m.Data].Test))
-}
-
-// ReadScores reads a file of bounds or attacks; nil where it is not there or not finished.
-func ReadScores(path string) (*record.File, error) {
-	f, err := record.Read(path)
-	var format *record.FormatError
-	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && f.Claims == nil, errors.As(err, &format) && format.Empty:
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("experiment: %w", err)
-	}
-	return f, nil
-}
-
-// Unfinished reports whether any of some files is not there whole.
-func Unfinished(paths ...string) (bool, error) {
-	for _, path := range paths {
-		if f, err := ReadScores(path); f == nil || err != nil {
-			return true, err
-		}
-	}
-	return false, nil
+	return cmp.Or(m.Check, tier.Select(m.Test, p.Manifest.Tier.Data[m.Data].Test))
 }

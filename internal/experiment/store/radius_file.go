@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -115,7 +116,7 @@ func GivenRadii(path string) (*Radii, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
-	if closed, err := LedgerClosed(path); err != nil || !closed {
+	if closed, err := measure.LedgerClosed(path); err != nil || !closed {
 		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same "+
 			"settings goes on with one", path))
 	}
@@ -161,7 +162,7 @@ func ReadRadii(path string) (*Radii, error) {
 }
 
 func readRadiiText(path string) (*Radii, []byte, error) {
-	text, err := readText(path)
+	text, err := measure.ReadText(path)
 	if text == nil || err != nil {
 		return &Radii{}, nil, err
 	}
@@ -269,30 +270,6 @@ func place(order []string, name string) int {
 		return i
 	}
 	return len(order)
-}
-
-// ReadJSON reads a result; ok is whether it is there.
-func ReadJSON(path string, to any) (ok bool, err error) {
-	text, err := readText(path)
-	if text == nil || err != nil {
-		return false, err
-	}
-	if err := json.Unmarshal(text, to); err != nil {
-		return false, fmt.Errorf("experiment: %s: %w", path, err)
-	}
-	return true, nil
-}
-
-// readText reads a file; nil: it is not there.
-func readText(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("experiment: %w", err)
-	}
-	return text, nil
 }
 
 // WriteJSON writes what is no result.

@@ -23,6 +23,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -67,7 +68,7 @@ func (s seal) changedLine(text []byte) int {
 // readSeals reads those of a folder of results; nil: there are none.
 func readSeals(results string) (*seals, error) {
 	path := filepath.Join(results, SealsFile)
-	text, err := readText(path)
+	text, err := measure.ReadText(path)
 	if text == nil || err != nil {
 		return nil, err
 	}

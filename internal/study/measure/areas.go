@@ -1,4 +1,4 @@
-package store
+package measure
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -72,6 +71,9 @@ func (c *Compared) Contrast(weights map[[2]string]float64) (value, deviation flo
 	return value, math.Sqrt(max(variance, 0)), nil
 }
 
+// AreasSuffix ends the names of the files of areas.
+const AreasSuffix = ".areas.json"
+
 // ReadAreas reads those that a folder keeps, in the order of their files' names.
 func ReadAreas(folder string) (all []*Areas, err error) {
 	files, err := filepath.Glob(filepath.Join(folder, "results", "*"+AreasSuffix))
@@ -89,9 +91,9 @@ func ReadAreas(folder string) (all []*Areas, err error) {
 }
 
 // AreasPath is where the areas of a set lie.
-func AreasPath(s recipe.ForeignSets, folder, data, part string) string {
+func AreasPath(s ForeignSets, folder, data, part string) string {
 	return filepath.Join(folder, "results", fmt.Sprintf("%s-%s-%s%s", data, part, strconv.FormatFloat(s.Epsilon, 'g',
-		-1, 64), recipe.Suffixed(s.By(), AreasSuffix)))
+		-1, 64), Suffixed(s.By(), AreasSuffix)))
 }
 
 // NetworkAreas are how well a network tells a set of foreign images from its own.
@@ -171,7 +173,7 @@ func (a *Area) over(n float64) {
 }
 
 // ReadSetAreas reads what results keep of a set.
-func ReadSetAreas(s recipe.ForeignSets, folder, data, part string) (a Areas, err error) {
+func ReadSetAreas(s ForeignSets, folder, data, part string) (a Areas, err error) {
 	_, err = ReadJSON(AreasPath(s, folder, data, part), &a)
 	return a, err
 }
