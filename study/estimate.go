@@ -135,11 +135,7 @@ func (f *Folder) Estimate(ctx context.Context, c Cell, o resample.Options) (e re
 	if all[0].q.Each == nil {
 		return e, 0, fmt.Errorf("study: %s is no mean over images; its difference from another row has an interval", c.What)
 	}
-	var values [][]float64
-	for _, s := range all {
-		values = append(values, s.values)
-	}
-	e, err = meanInterval(ctx, values, nil, o)
+	e, err = sampleOf(all).Interval(ctx, o)
 	return e, len(all), err
 }
 
@@ -179,96 +175,16 @@ func (f *Folder) Difference(ctx context.Context, a, b Cell, o resample.Options) 
 		return nil, fmt.Errorf("study: %s and %s are not compared: one is a mean over images, one a statistic", a.What,
 			b.What)
 	}
-	return meansApart(ctx, left, right, o)
+	return sampleOf(left).Minus(ctx, sampleOf(right), o)
 }
 
-func meansApart(ctx context.Context, left, right []sample, o resample.Options) (*compare.Difference, error) {
-	starts := min(len(left), len(right))
-	mine, theirs, oneRoot := sameSeeds(left, right)
-	paired := len(mine) > 0 && (oneRoot || starts == 1)
-	if paired {
-		left, right, starts = mine, theirs, len(mine)
+// sampleOf are the values of a mean over images.
+func sampleOf(all []sample) *Sample {
+	out := &Sample{Images: all[0].images}
+	for _, s := range all {
+		out.Values, out.Networks = append(out.Values, s.values), append(out.Networks, s.Start)
 	}
-	x, y, err := onCommonImages(left, right)
-	if err != nil {
-		return nil, err
-	}
-	d := &compare.Difference{A: mean(meanOf(y)), B: mean(meanOf(x)), Starts: starts}
-	d.Difference = d.B - d.A
-	given, err := meanInterval(ctx, [][]float64{minus(meanOf(x), meanOf(y))}, nil, o)
-	if err != nil || starts == 1 {
-		d.Interval, d.P = given.Interval, given.P
-		return d, err
-	}
-	var found resample.Estimate
-	if paired {
-		for m := range x {
-			x[m] = minus(x[m], y[m])
-		}
-		found, err = meanInterval(ctx, x, nil, o)
-	} else {
-		found, err = meanInterval(ctx, x, y, o)
-	}
-	d.Interval, d.P = found.Interval, found.P
-	if starts < fewStarts {
-		d.Given = &compare.Difference{A: d.A, B: d.B, Difference: d.Difference, Interval: given.Interval, P: given.P}
-	}
-	return d, err
-}
-
-// fewStarts is the number of starts from which a comparison speaks of methods alone; of fewer it
-// says, too, what holds for these starts.
-const fewStarts = 3
-
-// sameSeeds are the starts whose seeds both have; oneRoot is whether those of each seed go back to
-// one network.
-func sameSeeds(left, right []sample) (mine, theirs []sample, oneRoot bool) {
-	oneRoot = true
-	for _, x := range left {
-		if k := slices.IndexFunc(right, func(y sample) bool { return y.Seed == x.Seed }); k >= 0 {
-			mine, theirs = append(mine, x), append(theirs, right[k])
-			oneRoot = oneRoot && x.Root != "" && x.Root == right[k].Root
-		}
-	}
-	return mine, theirs, oneRoot
-}
-
-// onCommonImages are the values of two sets of starts on the images that both have.
-func onCommonImages(left, right []sample) (x, y [][]float64, err error) {
-	x, y = make([][]float64, len(left)), make([][]float64, len(right))
-	for i, image := range left[0].images {
-		if k, ok := slices.BinarySearch(right[0].images, image); ok {
-			for m, s := range left {
-				x[m] = append(x[m], s.values[i])
-			}
-			for m, s := range right {
-				y[m] = append(y[m], s.values[k])
-			}
-		}
-	}
-	if len(x[0]) == 0 {
-		return nil, nil, fmt.Errorf("study: %s and %s have no image in common", left[0].Network, right[0].Network)
-	}
-	return x, y, nil
-}
-
-// meanInterval is the mean of values by start and image with its interval, or its difference from
-// those of other starts of the same images, which were trained apart; see resample.Crossed.
-func meanInterval(ctx context.Context, values, from [][]float64, o resample.Options) (resample.Estimate, error) {
-	design := resample.Crossed(len(values[0]), len(values))
-	if from != nil {
-		design = resample.CrossedApart(len(values[0]), len(values), len(from))
-	}
-	found, err := resample.Run(ctx, design, 1, func(d resample.Draw, v []float64) error {
-		if v[0] = meanAt(values, d.Second, d.First); from != nil {
-			v[0] -= meanAt(from, d.Third, d.First)
-		}
-		return nil
-	}, o)
-	if err != nil {
-		return resample.Estimate{}, fmt.Errorf("study: %w", err)
-	}
-	return found[0], nil
+	return out
 }
 
 // statisticsApart is the difference of a statistic, which drawing may raise a little: its interval
@@ -328,42 +244,4 @@ func overStarts(all []sample) (value float64, err error) {
 		value += v / float64(len(all))
 	}
 	return value, nil
-}
-
-func minus(a, b []float64) []float64 {
-	d := slices.Clone(a)
-	for i, v := range b {
-		d[i] -= v
-	}
-	return d
-}
-
-// meanAt sums over starts, then images: another order would change the last digit.
-func meanAt(values [][]float64, starts, images []int) float64 {
-	sum := 0.
-	for _, m := range starts {
-		for _, i := range images {
-			sum += values[m][i]
-		}
-	}
-	return sum / float64(len(starts)*len(images))
-}
-
-// meanOf is the mean of vectors of one length.
-func meanOf(all [][]float64) []float64 {
-	m := make([]float64, len(all[0]))
-	for _, v := range all {
-		for i := range v {
-			m[i] += v[i] / float64(len(all))
-		}
-	}
-	return m
-}
-
-func mean(values []float64) float64 {
-	sum := 0.
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }

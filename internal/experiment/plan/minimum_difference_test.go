@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/study"
 )
 
 // The parts of a variance are found again from differences that are drawn with them: of images .1, of images from cell to cell .2, from seed to
@@ -111,8 +111,8 @@ func TestPlanHoldsInRuns(t *testing.T) {
 					}
 				}
 			}
-			found, err := results.StartsInterval(t.Context(), all[0], all[1], resample.Options{Resamples: 200,
-				Seed: uint64(run)})
+			found, err := (&study.Sample{Values: all[0]}).Apart(t.Context(), &study.Sample{Values: all[1]},
+				resample.Options{Resamples: 200, Seed: uint64(run)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -104,12 +104,8 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	for i := range every {
 		every[i] = i
 	}
-	edges := make([]float64, measure.CalibrationBins+1)
-	for i := range edges {
-		edges[i] = float64(i) / measure.CalibrationBins
-	}
 	for _, m := range models {
-		of, err := m.drawn(.1, every, edges)
+		of, err := m.drawn(.1, every)
 		if err != nil {
 			t.Fatal(err)
 		}

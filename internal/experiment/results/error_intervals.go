@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/study"
 )
 
 // leastForInterval images must be certified for an interval: a resample without any happens once in 10⁸ then.
@@ -117,10 +118,10 @@ func (f *TableBuilder) spreadSelected(t *Filled, images [][]*measure.PerImage, r
 		found, err := f.intervals(all, rests, func(drawn, seeds []int, values []float64) error {
 			for k, s := range at {
 				var err error
-				if values[4*k], err = errorOver(startsOf(images[s.cceLine], seeds), radius, drawn, cce); err != nil {
+				if values[4*k], err = errorOver(startsOf(images[s.cceLine], seeds), radius, drawn, study.CCE); err != nil {
 					return err
 				}
-				if values[4*k+1], err = errorOver(startsOf(images[s.cbsLine], seeds), radius, drawn, cbs); err != nil {
+				if values[4*k+1], err = errorOver(startsOf(images[s.cbsLine], seeds), radius, drawn, study.CBS); err != nil {
 					return err
 				}
 			}
@@ -152,22 +153,6 @@ func (f *TableBuilder) spreadSelected(t *Filled, images [][]*measure.PerImage, r
 	return nil
 }
 
-// cce is the largest calibration error that confidences can have, in the bins of tables.
-func cce(correct []bool, lower, upper []float64) (float64, error) {
-	edges, err := calib.UniformEdges(measure.CalibrationBins)
-	if err != nil {
-		return 0, err
-	}
-	worst, err := calib.ExactCCE(correct, lower, upper, edges)
-	return worst.CCE, err
-}
-
-// cbs is the largest Brier score that confidences can have.
-func cbs(correct []bool, lower, upper []float64) (float64, error) {
-	worst, _, err := calib.CertifiedBrier(correct, lower, upper)
-	return worst, err
-}
-
 // enough reports whether all models have an interval for enough images.
 func enough(of []*measure.PerImage, radius float64) bool {
 	name, _ := measure.BoundColumns(radius)
@@ -185,7 +170,7 @@ func enough(of []*measure.PerImage, radius float64) bool {
 	return len(of) > 0
 }
 
-// meanOf is the mean over the seeds of an error of the drawn images that are certified.
+// errorOver is the mean over the seeds of an error of the drawn images that are certified.
 func errorOver(of []*measure.PerImage, radius float64, drawn []int, find func(correct []bool, lower,
 	upper []float64) (float64, error)) (float64, error) {
 	mean := 0.0

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/study"
 )
 
 // calibrated writes results by hand: two methods on 40 images, all right and certified at the radius 0.1. Half of the images have the
@@ -79,7 +80,7 @@ func TestSpreadByHand(t *testing.T) {
 		for i := range 40 {
 			rows = append(rows, store.Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
 		}
-		found, err := meanInterval(t.Context(), [][]float64{rows.Vector().Values}, o)
+		found, err := (&study.Sample{Values: [][]float64{rows.Vector().Values}}).Interval(t.Context(), o)
 		in := found.Interval
 		if err != nil {
 			t.Fatal(err)
@@ -192,21 +193,23 @@ func TestStartsAreALevel(t *testing.T) {
 		return math.Abs(i.Low-value+half) < .01 && math.Abs(i.High-value-half) < .01
 	}
 	const one, two = 12.7062, 4.3027 // Student's quantiles
-	if i, err := meanInterval(t.Context(), [][]float64{rows(.2), rows(.6)}, b); err != nil || !near(i.Interval,
+	if i, err := (&study.Sample{Values: [][]float64{rows(.2), rows(.6)}}).Interval(t.Context(), b); err != nil || !near(i.Interval,
 		.405, one*.2) {
 		t.Errorf("%v, %v; want .405 ± %v", i, err, one*.2)
 	}
-	if i, err := meanInterval(t.Context(), [][]float64{rows(.2)}, b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
+	if i, err := (&study.Sample{Values: [][]float64{rows(.2)}}).Interval(t.Context(), b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
 		t.Errorf("one start: %v, %v", i, err)
 	}
 	value := func(root string, at ...float64) *Value {
-		v := &Value{seeds: map[uint64]store.Vector{}, roots: map[uint64]string{}}
+		v := &Value{sample: &study.Sample{}}
 		for k, radius := range at {
 			of := store.Vector{Values: rows(radius)}
 			for i := range of.Values {
 				of.Images = append(of.Images, 3*i)
 			}
-			v.seeds[uint64(k)], v.roots[uint64(k)] = of, fmt.Sprint(root, k)
+			if err := v.add(of, uint64(k), fmt.Sprint(root, k)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return v
 	}
@@ -264,8 +267,8 @@ func TestStartsAreALevelOfErrors(t *testing.T) {
 		models, fewer := []*measure.PerImage{of(.2), of(.6), of(.1)}[:starts], []*measure.PerImage{of(.2), of(.6)}[:max(1, starts-1)]
 		found, err := f.intervals(append(models, fewer...), [][2]int{{starts, 1}, {len(fewer), 1}}, func(drawn,
 			at []int, values []float64) (err error) {
-			if values[0], err = errorOver(startsOf(models, at), .1, drawn, cce); err == nil {
-				values[1], err = errorOver(startsOf(fewer, at), .1, drawn, cce)
+			if values[0], err = errorOver(startsOf(models, at), .1, drawn, study.CCE); err == nil {
+				values[1], err = errorOver(startsOf(fewer, at), .1, drawn, study.CCE)
 			}
 			return err
 		})
@@ -316,7 +319,7 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 	for _, c := range []struct{ width, gap float64 }{{.02, 0}, {.02, .15}, {.2, .05}} {
 		population := []*measure.PerImage{draw(100_000, c.width, c.gap)}
 		truth, held := [2]float64{}, [2]int{}
-		for e, find := range []func(correct []bool, lower, upper []float64) (float64, error){cce, cbs} {
+		for e, find := range []func(correct []bool, lower, upper []float64) (float64, error){study.CCE, study.CBS} {
 			var err error
 			if truth[e], err = errorOver(population, .1, all(100_000), find); err != nil {
 				t.Fatal(err)
@@ -326,8 +329,8 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 			of := []*measure.PerImage{draw(images, c.width, c.gap)}
 			found, err := f.intervals(of, [][2]int{{1, 1}, {1, 1}}, func(drawn, _ []int, values []float64) error {
 				var first, second error
-				values[0], first = errorOver(of, .1, drawn, cce)
-				values[1], second = errorOver(of, .1, drawn, cbs)
+				values[0], first = errorOver(of, .1, drawn, study.CCE)
+				values[1], second = errorOver(of, .1, drawn, study.CBS)
 				return errors.Join(first, second)
 			})
 			if err != nil {

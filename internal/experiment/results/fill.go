@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/study"
 	"github.com/certspec/certspec/table"
 )
 
@@ -79,8 +80,7 @@ type Value struct {
 	// by image; nil for that line itself, and where it has no value or is of other data.
 	Difference *compare.Difference `json:"difference,omitempty"`
 
-	seeds map[uint64]store.Vector // the mean radius over the cells, by seed
-	roots map[uint64]string       // the networks that those of the seeds go back to
+	sample *study.Sample // the mean radius over the cells, by start and image
 }
 
 // Selected is what a group reaches at a radius among models of comparable accuracy

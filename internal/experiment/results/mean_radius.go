@@ -2,6 +2,7 @@ package results
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
-	"github.com/certspec/certspec/table"
+	"github.com/certspec/certspec/study"
 )
 
 func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {
@@ -48,7 +49,7 @@ func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {
 
 // value is the mean over the seeds that have all cells; nil where none has.
 func (f *TableBuilder) value(radii map[uint64]*store.Radii, roots map[uint64]string, m Metric) (*Value, error) {
-	v := &Value{seeds: map[uint64]store.Vector{}, roots: roots}
+	v := &Value{sample: &study.Sample{}}
 	var of []float64
 	for _, seed := range slices.Sorted(maps.Keys(radii)) {
 		cells, err := meanRadii(radii[seed], m.Cells)
@@ -56,62 +57,37 @@ func (f *TableBuilder) value(radii map[uint64]*store.Radii, roots map[uint64]str
 			return nil, err
 		}
 		if cells.Values != nil {
-			v.seeds[seed] = cells
+			if err := v.add(cells, seed, roots[seed]); err != nil {
+				return nil, err
+			}
 			of = append(of, store.Mean(cells.Values))
 		}
 	}
 	if len(of) == 0 {
 		return nil, nil
 	}
-	seeds, err := meanVector(bySeed(v.seeds))
-	if err != nil {
-		return nil, err
-	}
-	v.OverSeeds, v.Images = meanOver(of), len(seeds.Values)
-	var each [][]float64
-	for _, seed := range bySeed(v.seeds) {
-		each = append(each, seed.Values)
-	}
-	found, err := meanInterval(f.ctx, each, f.bootstrap)
+	v.OverSeeds, v.Images = meanOver(of), len(v.sample.Images)
+	found, err := v.sample.Interval(f.ctx, f.bootstrap)
 	v.Interval = resample.Interval{Low: max(0, found.Interval.Low), High: found.Interval.High}
 	return v, err
 }
 
-// meanInterval is the mean of values by start and image, with its interval over images and, where there are two or
-// more, starts, as a model that is trained again comes out otherwise; see resample.Crossed.
-func meanInterval(ctx context.Context, values [][]float64, b resample.Options) (resample.Estimate, error) {
-	return StartsInterval(ctx, values, nil, b)
+// add adds a start.
+func (v *Value) add(cells store.Vector, seed uint64, root string) error {
+	s := v.sample
+	if s.Images != nil && !slices.Equal(s.Images, cells.Images) {
+		return errOtherImages
+	}
+	s.Images, s.Values = cells.Images, append(s.Values, cells.Values)
+	s.Networks = append(s.Networks, study.Start{Seed: seed, Root: root})
+	return nil
 }
 
-// StartsInterval is meanInterval of the difference from values of other starts, where there are some, of the same
-// images. These starts were trained apart, those of values with a number in common or not.
-func StartsInterval(ctx context.Context, values, from [][]float64, b resample.Options) (resample.Estimate, error) {
-	images := len(values[0])
-	design := resample.Crossed(images, len(values))
-	if from != nil {
-		design = resample.CrossedApart(images, len(values), len(from))
-	}
-	found, err := resample.Run(ctx, design, 1, func(d resample.Draw, difference []float64) error {
-		difference[0] = meanAt(values, d.Second, d.First)
-		if from != nil {
-			difference[0] -= meanAt(from, d.Third, d.First)
-		}
-		return nil
-	}, b)
-	if err != nil {
-		return resample.Estimate{}, fmt.Errorf("experiment: %w", err)
-	}
-	return found[0], nil
-}
+var errOtherImages = errors.New("experiment: its cells and seeds are of different images")
 
-func meanAt(values [][]float64, starts, images []int) float64 {
-	sum := 0.
-	for _, m := range starts {
-		for _, i := range images {
-			sum += values[m][i]
-		}
-	}
-	return sum / float64(len(starts)*len(images))
+// Minus is v − other, paired by image: of two models, or of one under two corruptions; see study.Sample.
+func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*compare.Difference, error) {
+	return v.sample.Minus(ctx, other.sample, b)
 }
 
 // meanRadii are the radii of a model, image by image, in the mean over cells; without values where
@@ -131,14 +107,6 @@ func meanRadii(r *store.Radii, cells []string) (store.Vector, error) {
 	return meanVector(all)
 }
 
-// bySeed lists them in the order of the seeds, so that sums come out the same again.
-func bySeed(seeds map[uint64]store.Vector) (all []store.Vector) {
-	for _, seed := range slices.Sorted(maps.Keys(seeds)) {
-		all = append(all, seeds[seed])
-	}
-	return all
-}
-
 // meanVector is the mean of numbers of the same images.
 func meanVector(all []store.Vector) (store.Vector, error) {
 	m := store.Vector{Images: all[0].Images, Values: make([]float64, len(all[0].Values))}
@@ -152,103 +120,6 @@ func meanVector(all []store.Vector) (store.Vector, error) {
 		}
 	}
 	return m, nil
-}
-
-// Minus is v − other, paired by image: of two models, or of one under two corruptions. It is over the starts of the
-// seeds that both have, or over all where they have none in common; all of both, too, where each has two or more
-// that were trained apart. Starts of equal seeds are paired where both go back to one network.
-//
-// Errors: no image in common; options out of range.
-func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*compare.Difference, error) {
-	var common []uint64
-	paired := true
-	for _, seed := range slices.Sorted(maps.Keys(v.seeds)) {
-		if _, ok := other.seeds[seed]; ok {
-			common, paired = append(common, seed), paired && v.roots[seed] != "" && v.roots[seed] == other.roots[seed]
-		}
-	}
-	of, from := bySeed(v.seeds), bySeed(other.seeds)
-	starts := min(len(of), len(from))
-	if len(common) > 0 && (paired || starts == 1) {
-		of, from, starts = nil, nil, len(common)
-		for _, seed := range common {
-			of, from = append(of, v.seeds[seed]), append(from, other.seeds[seed])
-		}
-	} else {
-		paired = false
-	}
-	left, right, err := onCommonImages(of, from)
-	if err != nil {
-		return nil, err
-	}
-	given := [][]float64{meanOf(left)}
-	for i, v := range meanOf(right) {
-		given[0][i] -= v
-	}
-	d := &compare.Difference{A: store.Mean(meanOf(right)), B: store.Mean(meanOf(left)), Starts: starts}
-	d.Difference = d.B - d.A
-	alone, err := meanInterval(ctx, given, b)
-	if err != nil || starts == 1 {
-		d.Interval, d.P = alone.Interval, alone.P
-		return d, err
-	}
-	var found resample.Estimate
-	if paired {
-		for m := range left {
-			for i := range left[m] {
-				left[m][i] -= right[m][i]
-			}
-		}
-		found, err = meanInterval(ctx, left, b)
-	} else {
-		found, err = StartsInterval(ctx, left, right, b)
-	}
-	d.Interval, d.P = found.Interval, found.P
-	if starts < fewStarts {
-		d.Given = &compare.Difference{A: d.A, B: d.B, Difference: d.Difference, Interval: alone.Interval, P: alone.P}
-	}
-	return d, err
-}
-
-// fewStarts is the number of starts from which a comparison speaks of methods alone; of fewer it says, too, what it
-// is for these starts.
-const fewStarts = 3
-
-// onCommonImages are the values of two sets of starts on the images that they share.
-func onCommonImages(of, from []store.Vector) (left, right [][]float64, err error) {
-	for _, side := range [][]store.Vector{of, from} {
-		for _, v := range side {
-			if !slices.Equal(v.Images, side[0].Images) {
-				return nil, nil, fmt.Errorf("experiment: the ledgers of its seeds are of different images")
-			}
-		}
-	}
-	left, right = make([][]float64, len(of)), make([][]float64, len(from))
-	for i, image := range of[0].Images {
-		if k, ok := slices.BinarySearch(from[0].Images, image); ok {
-			for m, v := range of {
-				left[m] = append(left[m], v.Values[i])
-			}
-			for m, v := range from {
-				right[m] = append(right[m], v.Values[k])
-			}
-		}
-	}
-	if len(left[0]) == 0 {
-		return nil, nil, fmt.Errorf("experiment: the two have no image in common")
-	}
-	return left, right, nil
-}
-
-// meanOf is the mean of vectors of one length.
-func meanOf(all [][]float64) []float64 {
-	m := make([]float64, len(all[0]))
-	for _, v := range all {
-		for i := range v {
-			m[i] += v[i] / float64(len(all))
-		}
-	}
-	return m
 }
 
 func meanOver(of []float64) OverSeeds {

@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/study"
 )
 
 // RankCorrelation is Spearman's of two figures over all models of a table at a radius (Emde et al.
@@ -91,10 +91,9 @@ func (f *TableBuilder) modelsAt(t *Filled, k, clean int) (all []modelAt, err err
 		}
 		if clean >= 0 && l.Values[clean] != nil {
 			m.figures[1] = l.Values[clean].Mean
-			for _, v := range bySeed(l.Values[clean].seeds) {
-				if len(m.images) > 0 && slices.Equal(v.Images, m.images[0].Images) {
-					m.radii = append(m.radii, v.Values)
-				}
+			s := l.Values[clean].sample
+			if len(m.images) > 0 && slices.Equal(s.Images, m.images[0].Images) {
+				m.radii = s.Values
 			}
 		}
 		all = append(all, m)
@@ -132,10 +131,6 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 	if len(drawn) == 0 {
 		return all, nil
 	}
-	bins, err := calib.Uniform(measure.CalibrationBins, calib.LeftClosed)
-	if err != nil {
-		return nil, err
-	}
 	o := f.bootstrap
 	o.Method = resample.Percentile
 	first := at[0].images[0]
@@ -148,7 +143,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 		func(d resample.Draw, rhos []float64) error {
 			var figures [drawnFigures][]float64
 			for _, m := range at {
-				of, err := m.drawn(radius, d.First, bins.Edges())
+				of, err := m.drawn(radius, d.First)
 				if err != nil {
 					return err
 				}
@@ -176,7 +171,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 }
 
 // drawn are the figures of a line on drawn images.
-func (m *modelAt) drawn(radius float64, images []int, edges []float64) (of [drawnFigures]float64, err error) {
+func (m *modelAt) drawn(radius float64, images []int) (of [drawnFigures]float64, err error) {
 	below, _ := measure.BoundColumns(radius)
 	for _, p := range m.images {
 		low := p.Column(below)
@@ -191,16 +186,10 @@ func (m *modelAt) drawn(radius float64, images []int, edges []float64) (of [draw
 			of[1] += radii[i] / float64(len(images)*len(m.radii))
 		}
 	}
-	if of[2], err = errorOver(m.images, radius, images, func(correct []bool, lower, upper []float64) (float64, error) {
-		worst, err := calib.ExactCCE(correct, lower, upper, edges)
-		return worst.CCE, err
-	}); err != nil {
+	if of[2], err = errorOver(m.images, radius, images, study.CCE); err != nil {
 		return of, err
 	}
-	of[3], err = errorOver(m.images, radius, images, func(correct []bool, lower, upper []float64) (float64, error) {
-		cbs, _, err := calib.CertifiedBrier(correct, lower, upper)
-		return cbs, err
-	})
+	of[3], err = errorOver(m.images, radius, images, study.CBS)
 	return of, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/study"
 	"github.com/certspec/certspec/table"
 )
 
@@ -19,7 +20,7 @@ func (c calibrationReader) fill(f *TableBuilder, out *Filled) (notes []string, e
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the "+
 		"largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
-		f.Manifest.Tier.ConfidenceImages(f.kind(out)), t.Certify.Rule, t.Certify.N, measure.CalibrationBins)
+		f.Manifest.Tier.ConfidenceImages(f.kind(out)), t.Certify.Rule, t.Certify.N, study.ConfidenceBins)
 	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of "+
 		"all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those "+
 		"on which the smoothed network abstains, or whose radius is smaller, are not among them.",

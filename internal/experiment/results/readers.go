@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/study"
 	"github.com/certspec/certspec/table"
 )
 
@@ -113,7 +114,7 @@ func (agreementReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 		}
 		found := &Agreement{Agree: store.Mean(agree.Values), Accuracy: accuracy / float64(len(all)),
 			Images: len(agree.Values)}
-		drawn, err := meanInterval(f.ctx, [][]float64{agree.Values}, f.bootstrap)
+		drawn, err := (&study.Sample{Values: [][]float64{agree.Values}}).Interval(f.ctx, f.bootstrap)
 		if err != nil {
 			return nil, err
 		}

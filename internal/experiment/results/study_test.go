@@ -1,7 +1,10 @@
 package results
 
 import (
+	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/store"
@@ -72,6 +75,41 @@ func sameBits(t *testing.T, s *study.Folder, f *Filled, o resample.Options) (mea
 		}
 	}
 	return means, differences
+}
+
+// So it gives the differences of certified calibration errors between the networks that a table selects.
+func TestSameBitsOfErrors(t *testing.T) {
+	const folder = "../../../notebooks/results/experiments/D-evidence"
+	o := resample.Options{Resamples: 8}
+	f, err := Fill(t.Context(), folder, "D/table7", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := study.Open(folder, "D/table7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, one := range f.Selected {
+		at := slices.IndexFunc(f.Selected, func(r Selected) bool {
+			return r.Radius == one.Radius && r.Group == f.Reference()
+		})
+		if one.CCESpread == nil || one.CCESpread.Difference == nil || at < 0 {
+			continue
+		}
+		cell := func(line int) study.Cell {
+			return study.Cell{Row: s.Rows[line].Recipe, Set: "confidences", What: fmt.Sprintf("cce %g", one.Radius)}
+		}
+		got, err := s.Difference(t.Context(), cell(one.cceLine), cell(f.Selected[at].cceLine), o)
+		if want := one.CCESpread.Difference; err != nil || got.Interval != want.Interval || got.P != want.P ||
+			math.Abs(got.Difference-want.Difference) > 2e-6 { // columns have six decimals
+			t.Errorf("%s at %g: %+v, %v; expected %+v", one.Group, one.Radius, got, err, want)
+		}
+		compared++
+	}
+	if compared != 16 {
+		t.Errorf("%d differences", compared)
+	}
 }
 
 // studyName is what study calls the set of a metric.

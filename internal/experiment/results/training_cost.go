@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/study"
 )
 
 // TrainingCost is what the training of a line's networks took, and what they certify.
@@ -79,7 +80,7 @@ func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample
 	}
 	out.Images = images
 	for i, starts := range values {
-		found, err := meanInterval(ctx, starts, o)
+		found, err := (&study.Sample{Values: starts}).Interval(ctx, o)
 		if err != nil {
 			return nil, err
 		}

@@ -1,23 +1,21 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/study"
 )
 
 // Radii are the certified radii of one model, image by image: what tables are made of. Cells of
@@ -82,13 +80,6 @@ func outcomes(rows rs.Rows, of func(rs.Row) float64) Outcomes {
 	slices.SortFunc(kept, func(a, b Outcome) int { return a.Image - b.Image })
 	return kept
 }
-
-// In the file of radii: an image that the cell does not have, an abstention, and another class than the label.
-const (
-	absent    = ""
-	abstained = "a"
-	wrong     = "x"
-)
 
 // Outcomes are those of a cell, nil: not there.
 func (r *Radii) Outcomes(cell string) Outcomes { return r.cells[cell] }
@@ -173,90 +164,49 @@ func readRadiiText(path string) (*Radii, []byte, error) {
 	return r, text, nil
 }
 
-// DecodeRadii reads the text of a file of radii.
+// DecodeRadii reads the text of a file of radii, or of the shares behind them.
 func DecodeRadii(text []byte) (*Radii, error) {
-	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	columns, err := radiiForm.ReadColumns(text, "")
 	if err != nil {
 		return nil, err
 	}
-	if len(records) == 0 || len(records[0]) < 3 || records[0][0] != "image" || records[0][1] != "label" {
-		return nil, errors.New("its first line does not begin with image,label and a cell")
-	}
 	r := &Radii{}
-	cells := records[0][2:]
-	rows := make([]Outcomes, len(cells))
-	last := -1
-	for n, record := range records[1:] {
-		image, err1 := strconv.Atoi(record[0])
-		label, err2 := strconv.Atoi(record[1])
-		if err1 != nil || err2 != nil || image <= last || label < 0 {
-			return nil, fmt.Errorf("line %d: image %q with label %q; expected ascending numbers", n+2, record[0],
-				record[1])
-		}
-		last = image
-		for k, v := range record[2:] {
-			one := Outcome{Image: image, Label: label}
-			switch v {
-			case absent:
-				continue
-			case abstained:
-				one.Verdict = Abstained
-			case wrong:
-				one.Verdict = Wrong
-			default:
-				radius, err := strconv.ParseFloat(v, 64)
-				if err != nil || !(radius >= 0) || radius-radius != 0 {
-					return nil, fmt.Errorf("line %d: %q in %s; expected a radius, %q or %q", n+2, v, cells[k],
-						abstained, wrong)
-				}
-				one.Radius = radius
+	for _, c := range columns {
+		of := make(Outcomes, len(c.Images))
+		for i, image := range c.Images {
+			of[i] = Outcome{Image: image, Label: c.Labels[i], Verdict: verdicts[c.Marks[i]]}
+			if of[i].Verdict == Right {
+				of[i].Radius = c.Values[i]
 			}
-			rows[k] = append(rows[k], one)
 		}
-	}
-	for k, cell := range cells {
-		if r.cells[cell] != nil || len(rows[k]) == 0 {
-			return nil, fmt.Errorf("the cell %q is there twice, or empty", cell)
-		}
-		r.Set(cell, rows[k])
+		r.Set(c.Set, of)
 	}
 	return r, nil
 }
 
+var (
+	radiiForm, _ = study.FormOf(".csv")
+	verdicts     = map[string]Verdict{"": Right, study.Abstained: Abstained, study.Wrong: Wrong}
+)
+
 func (r *Radii) encode() []byte {
-	labels := map[int]int{}
-	at := map[string]map[int]string{}
+	var columns []*study.Column
 	for _, cell := range r.Cells {
-		at[cell] = map[int]string{}
+		c := &study.Column{Key: study.Key{Set: cell, Name: "radius"}}
 		for _, one := range r.cells[cell] {
-			labels[one.Image] = one.Label
+			mark, value := "", one.Radius
 			switch one.Verdict {
-			case Right:
-				at[cell][one.Image] = strconv.FormatFloat(one.Radius, 'f', -1, 64)
 			case Abstained:
-				at[cell][one.Image] = abstained
-			default:
-				at[cell][one.Image] = wrong
+				mark, value = study.Abstained, math.NaN()
+			case Wrong:
+				mark, value = study.Wrong, math.NaN()
 			}
+			c.Images, c.Labels = append(c.Images, one.Image), append(c.Labels, one.Label)
+			c.Values, c.Marks = append(c.Values, value), append(c.Marks, mark)
 		}
+		columns = append(columns, c)
 	}
-	var images []int
-	for image := range labels {
-		images = append(images, image)
-	}
-	slices.Sort(images)
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.Write(append([]string{"image", "label"}, r.Cells...))
-	for _, image := range images {
-		record := []string{strconv.Itoa(image), strconv.Itoa(labels[image])}
-		for _, cell := range r.Cells {
-			record = append(record, at[cell][image])
-		}
-		w.Write(record)
-	}
-	w.Flush()
-	return b.Bytes()
+	return radiiForm.Text(columns)
 }
 
 // Write keeps the cells in a given order; those that are not in it come last.

@@ -31,8 +31,6 @@ type Calibration struct {
 	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
 }
 
-const CalibrationBins = 15 // M of Emde et al. 2025
-
 // Endings of its results.
 const (
 	CalibrationFile  = ".calibration.json"
@@ -176,7 +174,7 @@ func errorsWithin(ctx context.Context, c confidences.Certified, steps int,
 	if len(c.Images) == 0 {
 		return at, nil
 	}
-	bins, err := calib.Uniform(CalibrationBins, calib.LeftClosed)
+	bins, err := calib.Uniform(study.ConfidenceBins, calib.LeftClosed)
 	if err != nil {
 		return at, err
 	}
