@@ -116,8 +116,11 @@ func (f Form) ReadColumns(text []byte, network string) ([]*Column, error) {
 		image, err1 := strconv.Atoi(record[0])
 		label, err2 := strconv.Atoi(record[1])
 		if err := errors.Join(err1, err2); err != nil || image <= last || label < 0 || f.Label == "correct" && label > 1 {
-			return nil, fmt.Errorf("line %d: image %q with %s %q; expected ascending numbers", n+2, record[0], f.Label,
-				record[1])
+			expected := "ascending numbers"
+			if f.Label == "correct" {
+				expected += ", and 0 or 1"
+			}
+			return nil, fmt.Errorf("line %d: image %q with %s %q; expected %s", n+2, record[0], f.Label, record[1], expected)
 		}
 		last = image
 		for k, text := range record[2:] {

@@ -212,15 +212,14 @@ func statisticsApart(ctx context.Context, left, right []sample, o resample.Optio
 		return most, most - max(1, least-1)
 	})
 	o.Method = resample.Basic
-	values := [2]float64{}
-	found, err := resample.Run(ctx, design, 1, func(d resample.Draw, v []float64) (err error) {
-		for k, side := range [][]sample{left, right} {
-			if values[k], err = of(side, d.Second, d.First); err != nil {
-				return err
-			}
+	found, err := resample.Run(ctx, design, 1, func(d resample.Draw, v []float64) error {
+		x, err := of(left, d.Second, d.First)
+		if err != nil {
+			return err
 		}
-		v[0] = values[0] - values[1]
-		return nil
+		y, err := of(right, d.Second, d.First)
+		v[0] = x - y
+		return err
 	}, o)
 	if err != nil {
 		return nil, fmt.Errorf("study: %w", err)

@@ -25,13 +25,10 @@ func TestBesideOfForeignImages(t *testing.T) {
 		line("mail", "X/mail/good80", map[string]any{}),
 		line("other", "X/other/good80", map[string]any{}),
 	}}
-	var p recipe.Published
-	err := yaml.Unmarshal([]byte(`
-X/digits/good80: {"accuracy, %": 99.4, "own confidence, %": 98.5, clothes: [99.8, ~, 55.5], letters: [1, 1, 1]}
-X/mail/good80: {clothes: [16.3, 55.1]}
-`), &p)
-	if err != nil {
-		t.Fatal(err)
+	p := recipe.Published{
+		"X/digits/good80": {"accuracy, %": 99.4, "own confidence, %": 98.5, "clothes AUC, %": 99.8, "clothes GAUC, %": 55.5,
+			"letters AUC, %": 1, "letters AAUC, %": 1, "letters GAUC, %": 1},
+		"X/mail/good80": {"clothes confidence, %": 16.3, "clothes bound, %": 55.1},
 	}
 	text := ""
 	for _, row := range f.Beside(p).Rows {
