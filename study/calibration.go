@@ -10,8 +10,8 @@ import (
 // ConfidenceBins are those of calibration errors (Emde et al. 2025).
 const ConfidenceBins = 15
 
-// The quantities of certified confidences at a radius, on the set "confidences", of the images that are
-// certified there.
+// init registers the quantities of certified confidences at a radius, on the set "confidences", of the
+// images that are certified there.
 func init() {
 	registerBounds("cce", CCE)
 	registerBounds("cbs", CBS)

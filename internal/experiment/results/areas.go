@@ -110,7 +110,7 @@ func keepSet(m *store.Manifest, folder, path, data, part string, s measure.Forei
 	return store.KeepJSON(path, found)
 }
 
-// fresh reports whether a network has files of a set that results do not have.
+// hasNewScores reports whether a network has files of a set that results do not have.
 func hasNewScores(s measure.ForeignSets, folder string, m *recipe.Model, part string, kept *measure.NetworkAreas) bool {
 	there := func(ending string) bool {
 		_, err := os.Stat(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, ending)))
@@ -120,8 +120,7 @@ func hasNewScores(s measure.ForeignSets, folder string, m *recipe.Model, part st
 		return true
 	}
 	return s.Bounds() == "" && (there(measure.AttackEnds) && (kept == nil || kept.Attack == nil) ||
-		there(s.TransferEnding()) &&
-			(kept == nil || !kept.Transfer))
+		there(s.TransferEnding()) && (kept == nil || !kept.Transfer))
 }
 
 // comparison collects scores whose areas are compared.
@@ -175,13 +174,14 @@ func score(s measure.ForeignSets, folder string, m *recipe.Model, part string) (
 	if in == nil || err != nil {
 		return nil, err
 	}
-	bound, err := measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, s.BoundEnding())))
+	bound, err := scoresOf(s, folder, m, part, s.BoundEnding())
 	if err != nil {
 		return nil, err
 	}
 	var intervals *record.File
 	if s.Bounds() != "" {
-		if intervals, err = measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, measure.BoundEnds))); intervals == nil || err != nil {
+		intervals, err = scoresOf(s, folder, m, part, measure.BoundEnds)
+		if intervals == nil || err != nil {
 			return nil, err
 		}
 	}
@@ -227,6 +227,11 @@ func score(s measure.ForeignSets, folder string, m *recipe.Model, part string) (
 	return out, nil
 }
 
+// scoresOf reads what is measured of a set; nil where it is not there or not finished.
+func scoresOf(s measure.ForeignSets, folder string, m *recipe.Model, part, ending string) (*record.File, error) {
+	return measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, ending)))
+}
+
 func separate(own, foreign, worst []float64) (*measure.Separation, error) {
 	a := &measure.Separation{Images: len(foreign), Confidence: meanExp(foreign), Worst: meanExp(worst)}
 	var err1, err2 error
@@ -235,7 +240,7 @@ func separate(own, foreign, worst []float64) (*measure.Separation, error) {
 	return a, errors.Join(err1, err2)
 }
 
-// beside compares other bounds with those by rigorous intervals on the same images.
+// besideIntervals compares other bounds with those by rigorous intervals on the same images.
 func besideIntervals(a *measure.Separation, own, other, intervals []float64) error {
 	v, err := areaOf(own, intervals)
 	a.BoundAUC, a.Intervals = &v, meanExp(intervals)
@@ -245,16 +250,17 @@ func besideIntervals(a *measure.Separation, own, other, intervals []float64) err
 	return err
 }
 
-// attacks are what attacks found of a model, the transferred ones included; nothing beside other bounds.
+// attacksOf are what attacks found of a model, the transferred ones included; nothing beside other bounds.
 func attacksOf(s measure.ForeignSets, folder string, m *recipe.Model,
 	part string) (attacked *record.File, transfer bool, err error) {
 	if s.Bounds() != "" {
 		return nil, false, nil
 	}
-	if attacked, err = measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, measure.AttackEnds))); attacked == nil || err != nil {
+	attacked, err = scoresOf(s, folder, m, part, measure.AttackEnds)
+	if attacked == nil || err != nil {
 		return nil, false, err
 	}
-	transferred, err := measure.ReadScores(filepath.Join(folder, measure.ScoresPath(s, m.Slug(), part, s.TransferEnding())))
+	transferred, err := scoresOf(s, folder, m, part, s.TransferEnding())
 	if transferred == nil || err != nil {
 		return attacked, false, err
 	}

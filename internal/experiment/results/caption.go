@@ -83,8 +83,8 @@ func (f *TableBuilder) kind(of *Filled) string {
 // begun reports whether a line has a figure.
 func (l FilledLine) begun() bool {
 	return slices.ContainsFunc(l.Values, func(v *Value) bool { return v != nil }) ||
-		slices.ContainsFunc(l.Calibration, func(c *measure.RadiusErrors) bool { return c != nil }) || len(l.ACE)+len(l.Raised)+
-		len(l.Found) > 0
+		slices.ContainsFunc(l.Calibration, func(c *measure.RadiusErrors) bool { return c != nil }) ||
+		len(l.ACE)+len(l.Raised)+len(l.Found) > 0
 }
 
 // withoutGraph names an engine without the hash of the one network that ran on it.

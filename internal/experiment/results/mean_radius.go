@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/study"
+	"github.com/certspec/certspec/table"
 )
 
 func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {

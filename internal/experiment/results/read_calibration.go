@@ -168,7 +168,7 @@ func (f *Filled) spreads() *table.Table {
 	return t
 }
 
-// bounds sets Lower and Upper.
+// setBounds sets Lower and Upper.
 func setBounds(at *measure.RadiusErrors, of []*measure.PerImage) {
 	if at == nil || at.CCE == nil || len(of) == 0 {
 		return

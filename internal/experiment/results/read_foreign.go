@@ -105,7 +105,7 @@ func (b boundReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 	return notes, nil
 }
 
-// notes name the sets and balls of a table.
+// foreignNotes name the sets and balls of a table.
 func foreignNotes(d measure.ForeignData, f *TableBuilder, out *Filled) (notes []string) {
 	var kinds []string
 	for _, l := range out.Lines {
