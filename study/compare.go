@@ -20,24 +20,25 @@ func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o res
 		return nil, err
 	}
 	if b == nil {
-		x := valuesOf(left)
-		d := &Comparison{A: mean(meanOf(x)), Of: len(x), Orders: orders}
-		return d, d.estimate(ctx, meanOf(x), x, nil, by, o)
+		x := sampleOf(left)
+		d := &Comparison{A: mean(x.overStarts()), Of: x.Starts(), Orders: orders}
+		return d, d.estimate(ctx, x.overStarts(), x, nil, by, o)
 	}
 	right, theirs, err := f.joined(*b)
 	if err != nil || len(right) == 0 {
 		return nil, err
 	}
 	paired := sameStarts(&left, &right)
-	x, y, err := onCommonImages(left, right)
+	x, y, err := onCommonImages(sampleOf(left), sampleOf(right))
 	if err != nil {
 		return nil, err
 	}
-	d := &Comparison{A: mean(meanOf(x)), B: mean(meanOf(y)), Of: min(len(x), len(y)), Orders: min(orders, theirs)}
-	given := minus(meanOf(x), meanOf(y))
+	d := &Comparison{A: mean(x.overStarts()), B: mean(y.overStarts()), Of: min(x.Starts(), y.Starts()),
+		Orders: min(orders, theirs)}
+	given := minus(x.overStarts(), y.overStarts())
 	if paired {
-		for i := range x {
-			x[i] = minus(x[i], y[i])
+		for i := range x.Values {
+			x.Values[i] = minus(x.Values[i], y.Values[i])
 		}
 		y = nil
 	}
@@ -45,22 +46,22 @@ func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o res
 }
 
 // estimate fills in what the values by image are for these networks, and over starts where there are several.
-func (d *Comparison) estimate(ctx context.Context, given []float64, values, from [][]float64, by float64,
+func (d *Comparison) estimate(ctx context.Context, given []float64, values, from *Sample, by float64,
 	o resample.Options) error {
-	above := func(values, from [][]float64) (*Estimate, error) {
-		var moved [][]float64
-		for _, v := range values {
+	above := func(values, from *Sample) (*Estimate, error) {
+		moved := &Sample{}
+		for _, v := range values.Values {
 			v = slices.Clone(v)
 			for i := range v {
 				v[i] -= by
 			}
-			moved = append(moved, v)
+			moved.Values = append(moved.Values, v)
 		}
-		e, err := meanInterval(ctx, moved, from, o)
+		e, err := moved.Apart(ctx, from, o)
 		return &Estimate{resample.Interval{Low: e.Interval.Low + by, High: e.Interval.High + by}, e.P}, err
 	}
 	var err error
-	if d.Networks, err = above([][]float64{given}, nil); err == nil && d.Of > 1 {
+	if d.Networks, err = above(&Sample{Values: [][]float64{given}}, nil); err == nil && d.Of > 1 {
 		d.Starts, err = above(values, from)
 	}
 	return err
@@ -92,13 +93,6 @@ func (f *Folder) joined(c Cell) (all []sample, orders int, err error) {
 		counts[k]++
 	}
 	return all, slices.Min(counts), nil
-}
-
-func valuesOf(all []sample) (values [][]float64) {
-	for _, s := range all {
-		values = append(values, s.values)
-	}
-	return values
 }
 
 // sameStarts leaves the starts that both have, where they have some: by the network that they go back to; by seed where
