@@ -61,8 +61,9 @@ type checker struct {
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
 	all                            []image
-	hits                           []int // memory for those of images
-	terms                          int   // of sums that may still be added up, lest a made-up file keeps the checker busy
+	hits                           []int  // memory for those of images
+	terms                          int    // of sums that may still be added up, lest a made-up file keeps the checker busy
+	derived                        string // the figures that follow, in words
 }
 
 // image is what the looks of an image say. Its class is the one that the selection chose.
@@ -134,12 +135,15 @@ func follow(file, claims string, out, errs io.Writer) (code int) {
 	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + plain(c.Scores) +
 		"), and what is proven of confidences by them.\n"}[c.Scores != ""]
 	_, err = fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
+		"Derived: at most %d noise samples behind a bound; %s.\n"+
+		"Named by the header: model %s, data %s.\n"+
 		"Proven: if the counts are what the model said to independent noise samples, each claim is false with "+
 		"probability at most α.\n"+
 		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law%s are those that the "+
 		"header names.\n%s"+
 		"\"certspec ledger replay\" asks the model. %s\n%s",
 		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.line,
+		slices.Max(c.samples), c.derived, plain(c.Model.Name), plain(c.Data.Name),
 		map[bool]string{true: ", σ and seed", false: " and seed"}[c.SeedChosen], unread, map[bool]string{
 			true: "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
 			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and " +
@@ -394,20 +398,25 @@ func (c *checker) claims() {
 			sum, radii = sum.Add(sum, radius), append(radii, r)
 		}
 	}
+	c.derived = "no image has a label, so that no accuracy follows"
 	if labelled == 0 {
 		return
 	}
 	sum.Mul(sum, big.NewRat(1e9, labelled))
 	sum.SetFrac(new(big.Int).Quo(sum.Num(), sum.Denom()), big.NewInt(1e9)) // cut to 9 decimals
 	c.expect("acr %s %d", sum.FloatString(9), labelled)
+	mean := sum.FloatString(9)
+	c.derived = "average certified radius " + mean[:len(mean)-5] + "; certified accuracy" // cut to 4 decimals
 	slices.Sort(radii)
 	for i := 0; c.states(i); i++ {
 		at := float64(i) / 4 // or the targets
 		if c.targets != nil {
 			at, _ = c.targets[i].Float64()
 		}
-		c.expect("certified %s %d %d", strconv.FormatFloat(at, 'f', -1, 64), len(radii)-sort.SearchFloat64s(radii, at),
-			labelled)
+		right := len(radii) - sort.SearchFloat64s(radii, at)
+		c.expect("certified %s %d %d", strconv.FormatFloat(at, 'f', -1, 64), right, labelled)
+		share := new(big.Rat).SetFrac64(int64(1e4*int64(right)/labelled), 1e4) // cut, too
+		c.derived += fmt.Sprintf("%s %s at %v", strings.Repeat(",", min(i, 1)), share.FloatString(4), at)
 	}
 }
 

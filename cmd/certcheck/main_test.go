@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,4 +250,34 @@ func FuzzCheck(f *testing.F) {
 			t.Fatalf("it stands at line %d of %d: %s", c.at, strings.Count(text, "\n"), reason)
 		}
 	})
+}
+
+// What is derived stands on the screen: figures, and the names that the header gives.
+func TestSaysWhatItHasDerived(t *testing.T) {
+	const file = "../../notebooks/results/quickstart.ledger"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	if code := run([]string{file}, &out, &errs); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs.String())
+	}
+	for _, want := range []string{"average certified radius 0.5554;", "model fmnist-cnn-s025, data fashionmnist/test[count=500]",
+		"at most 10000 noise samples behind a bound"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	stated := regexp.MustCompile(`(?m)^certified (\S+) (\d+) (\d+)$`).FindAllStringSubmatch(string(text), -1)
+	for _, s := range stated {
+		right, _ := strconv.ParseFloat(s[2], 64)
+		of, _ := strconv.ParseFloat(s[3], 64)
+		if want := fmt.Sprintf("%.4f at %s", right/of, s[1]); !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	if lines := strings.Count(out.String(), "\n"); len(stated) < 4 || lines > 8 {
+		t.Errorf("%d accuracies on %d lines; expected one screen", len(stated), lines)
+	}
 }

@@ -104,7 +104,8 @@ func inspectWheel(t *testing.T, file string) {
 		}
 		inspectProgram(t, f)
 	}
-	for _, want := range []string{"certspec/__init__.py", "certspec/py.typed", "certspec-0.1.0.dev0.data/scripts/certspec", "certspec-0.1.0.dev0.dist-info/METADATA",
+	for _, want := range []string{"certspec/__init__.py", "certspec/py.typed", "certspec-0.1.0.dev0.data/scripts/certspec",
+		"certspec-0.1.0.dev0.data/scripts/certcheck", "certspec-0.1.0.dev0.dist-info/METADATA",
 		"certspec-0.1.0.dev0.dist-info/WHEEL", "certspec-0.1.0.dev0.dist-info/RECORD", "certspec-0.1.0.dev0.dist-info/licenses/LICENSE"} {
 		if _, found := names[want]; !found {
 			t.Errorf("%s lacks %s", file, want)
@@ -316,6 +317,16 @@ assert total >= 4, total  # the other examples are in python/tests/details.txt
 		}
 		if output := do(t, "python", "-m", "unittest", "discover", "-s", tests, "-t", tests); !strings.Contains(output, "\nOK\n") {
 			t.Errorf("skipped tests:\n%s", output)
+		}
+	})
+	t.Run("checker", func(t *testing.T) {
+		ledger, err := filepath.Abs("../../notebooks/results/quickstart.ledger")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := do(t, "certcheck", ledger); !strings.Contains(said, "all holds: 500 images") ||
+			!strings.Contains(said, "certified accuracy 0.8540 at 0") {
+			t.Errorf("%s", said)
 		}
 	})
 	t.Run("ONNX", func(t *testing.T) {

@@ -103,32 +103,35 @@ func (t target) wheel(ctx context.Context, out string) (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(work)
-	program, python := filepath.Join(work, "certspec"), ""
-	words := append(append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, t.build...), "./cmd/certspec")
-	build := exec.CommandContext(ctx, "go", words...)
-	build.Env = append(append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch), t.env...)
+	python := ""
+	env := append(append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch), t.env...)
 	if t.tags == "" {
 		if python, err = pyenv.Ensure(ctx, pyenv.Wheel, progress.Messages(log.Printf)); err != nil {
 			return "", err
 		}
 		// Zig's C compiler links against the C library of an older system; the one here may be newer.
-		build.Env = append(build.Env, fmt.Sprintf("CC='%s' -m ziglang cc -target x86_64-linux-gnu.%s", python, glibc))
+		env = append(env, fmt.Sprintf("CC='%s' -m ziglang cc -target x86_64-linux-gnu.%s", python, glibc))
 	}
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		return "", err
+	programs := map[string][]byte{}
+	for name, more := range map[string][]string{"certspec": env, "certcheck": append(env, "CGO_ENABLED=0")} {
+		words := append(append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(work, name)}, t.build...),
+			"./cmd/"+name)
+		build := exec.CommandContext(ctx, "go", words...)
+		build.Env, build.Stdout, build.Stderr = more, os.Stderr, os.Stderr
+		if err := build.Run(); err != nil {
+			return "", err
+		}
+		if programs[name], err = os.ReadFile(filepath.Join(work, name)); err != nil {
+			return "", err
+		}
 	}
-	binary, err := os.ReadFile(program)
-	if err != nil {
-		return "", err
-	}
-	version, err := versionOf(program)
+	version, err := versionOf(filepath.Join(work, "certspec"))
 	if err != nil {
 		return "", err
 	}
 	tags := t.tags
 	if tags == "" { // a first wheel for the question
-		asked, err := pack(work, version, "linux_x86_64", binary)
+		asked, err := pack(work, version, "linux_x86_64", programs)
 		if err != nil {
 			return "", err
 		}
@@ -136,7 +139,7 @@ func (t target) wheel(ctx context.Context, out string) (string, error) {
 			return "", err
 		}
 	}
-	return pack(out, version, tags, binary)
+	return pack(out, version, tags, programs)
 }
 
 // audited is the platform tag that auditwheel finds for a wheel.
@@ -154,7 +157,7 @@ func audited(ctx context.Context, python, wheel string) (string, error) {
 
 // pack writes a wheel, as packaging.python.org says under "binary distribution format". Equal contents
 // give equal bytes.
-func pack(dir, version, platform string, program []byte) (string, error) {
+func pack(dir, version, platform string, programs map[string][]byte) (string, error) {
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	var record strings.Builder
@@ -228,7 +231,8 @@ func pack(dir, version, platform string, program []byte) (string, error) {
 		mode fs.FileMode
 		data []byte
 	}{
-		{"certspec-" + version + ".data/scripts/certspec", 0o755, program},
+		{"certspec-" + version + ".data/scripts/certcheck", 0o755, programs["certcheck"]},
+		{"certspec-" + version + ".data/scripts/certspec", 0o755, programs["certspec"]},
 		{path.Join(info, "METADATA"), 0o644, []byte(metadata)},
 		{path.Join(info, "WHEEL"), 0o644, []byte(about)},
 		{path.Join(info, "licenses/LICENSE"), 0o644, license},
