@@ -35,7 +35,7 @@ FileNotFoundError, a failed run a CertspecError with the program's sentence.
 """
 from inspect import isfunction
 
-from ._figure import Svg
+from ._figure import Sheet, Svg
 from ._front import plot, table
 from ._model import state_digest
 from ._options import readable
@@ -47,18 +47,25 @@ from ._read import (
 from ._results import (
     Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, MeanRadius,
     Metrics, Plan, Prediction, Preflight, Replayed, Summary, UnderAttack)
+from ._spectra import Ring, Waves, heatmap, profile, spectrum
 from ._table import Interval, Table
+from ._tasks import (
+    Detection, HalfSpace, PredictionSets, Reliability, Votes, half_space, live, ood, paper,
+    pictures, reliability, sets, train, votes)
 from ._verbs import (
     attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, run, sweep)
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
-    "Difference", "Interval", "Ledger", "Log", "MeanRadius", "Metrics", "Plan", "Prediction",
-    "Preflight", "Proof", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack",
-    "UsageError", "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
-    "from_smoothing_log", "metrics", "plot", "predict", "preflight", "program", "prove", "quantize",
-    "read_ledger", "replay", "report", "run", "state_digest", "sweep", "table"]
+    "Detection", "Difference", "HalfSpace", "Interval", "Ledger", "Log", "MeanRadius", "Metrics",
+    "Plan", "Prediction", "PredictionSets", "Preflight", "Proof", "Reliability", "Replayed", "Ring",
+    "Row", "Sheet", "Summary", "Svg", "Sweep", "Table", "UnderAttack", "UsageError", "Votes",
+    "Waves", "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
+    "from_smoothing_log", "half_space", "heatmap", "live", "metrics", "ood", "paper", "pictures",
+    "plot", "predict", "preflight", "profile", "program", "prove", "quantize", "read_ledger",
+    "reliability", "replay", "report", "run", "sets", "spectrum", "state_digest", "sweep", "table",
+    "train", "votes"]
 
 for _name in __all__:
     _thing = globals()[_name]

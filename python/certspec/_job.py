@@ -61,15 +61,22 @@ def _named(images: Any, labels: object, file: bool) -> Images:
     """A data set by its name, or a folder of pictures."""
     if labels is not None:
         raise ValueError(f"labels are given, and {images!r} has its own")
-    name = os.fspath(images)
-    if os.path.exists(name):
-        name = "folder:" + os.path.abspath(name)
+    name = data_of(images)
     first = np.zeros((1, 1, 1), np.uint8)
     if not file:  # what the model answers to one image tells the number of classes
         info = json.loads(run(["dataset", "list", name, "--json"]))
         sides = [info["shape"][side] for side in ("height", "width", "channels")]
         first = np.full(sides, 128, np.uint8)
     return Images(name, first, 0, None)
+
+
+def data_of(images: Any) -> str:
+    """The name of a data set; a folder of pictures is one, also with brackets behind it."""
+    name = str(os.fspath(images))
+    folder, bracket, rest = name.partition("[")
+    if os.path.exists(name):
+        return "folder:" + os.path.abspath(name)
+    return "folder:" + os.path.abspath(folder) + bracket + rest if os.path.isdir(folder) else name
 
 
 def _file(model: Any, given: Mapping[str, Any], folder: str) -> list[str]:

@@ -164,7 +164,7 @@ def _text(name: str, value: object) -> str:
         return ",".join(_text(name, item) for item in value)
     if name == "keep_scores":
         return str(whole(value, name, 1))
-    return repr(real(value, name))
+    return str(int(value)) if isinstance(value, numbers.Integral) else repr(real(value, name))
 
 
 def further(options: Any, ours: Sequence[str]) -> list[str]:

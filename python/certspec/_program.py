@@ -38,7 +38,7 @@ class UsageError(CertspecError, ValueError):
 
 #: What the program calls otherwise, by its flag.
 ARGUMENTS = {"out": "ledger", "data": "images", "images": "count", "scores": "output",
-             "budget": "budget", "model": "model", "eps": "epsilon", "most": "window"}
+             "eps": "epsilon", "window": "most"}
 VERBS = {"ledger replay": "replay", "ledger compare": "compare", "calib table": "calibration",
          "calib metrics": "metrics", **{verb: verb for verb in (
              "attack", "certify", "evaluate", "predict", "preflight", "quantize", "report", "sweep",

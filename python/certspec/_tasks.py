@@ -1,0 +1,352 @@
+"""Prediction sets, out-of-distribution detection, training, and what a class looks at."""
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
+
+import numpy as np
+
+from ._figure import Curve, Panel, Path, Pixels, Sheet
+from ._images import save
+from ._job import data_of, job
+from ._model import is_module
+from ._options import ModelOptions, PlanOptions, distances, flags, shared, share, spread, whole
+from ._program import run
+from ._read import Source, path_of
+from ._results import Drawn, made
+from ._spectra import cells_of
+from ._table import Cells, Interval, Result, Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class PredictionSets(NamedTuple):
+    """Prediction sets that hold the label within a radius."""
+    radius: float
+    coverage: float  #: share of the tested images whose set holds the label
+    range: Interval  #: of the coverage, where images are drawn at random
+    mean_size: float  #: classes in a set
+    needed: int  #: calibration images, below which every set has all classes
+    images: int
+
+
+@shared(ModelOptions)
+def sets(model: object, images: object, labels: object = None, *, sigma: float,
+         miscoverage: float = 0.1, radii: float | Sequence[float] = (0, 0.25, 0.5),
+         calibrate: int | None = None, seed: int | None = None,
+         **given: Unpack[ModelOptions]) -> Table[PredictionSets]:
+    """Make prediction sets that hold the label with probability 1 - miscoverage.
+
+    Within each radius they do so for any change of the tested image. calibrate images, half of them
+    where it is None, give the threshold; the others are tested. The probability is over images and
+    noise, not for one image alone.
+    """
+    words = flags({"sigma": spread(sigma), "miscoverage": share(miscoverage, "miscoverage"),
+                   "radii": distances(radii, "radii"), "seed": seed})
+    words += [] if calibrate is None else [f"--calibrate={whole(calibrate, 'calibrate', 1)}"]
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["calib", "sets"], words))
+    rows: Table[PredictionSets] = Table(made(PredictionSets, {
+        **at, **at["clean"], "range": Interval(*at["clean"]["range"])}) for at in found["radii"])
+    rows.about = f"{found['test']} images tested, {found['calibration']} for calibration"
+    return rows
+
+
+class Detection(NamedTuple):
+    """Own images against foreign ones, by the area under the ROC curve of their confidences."""
+    quantity: str  #: "AUC", "AAUC" under attack, "GAUC" guaranteed
+    value: float
+    interval: Interval | None
+    fpr95: float | None  #: share of foreign images that reach what 95 % of the own ones reach
+
+
+@shared(ModelOptions)
+def ood(model: Path, own: object, foreign: object, *, epsilon: float, method: str = "crown",
+        attacked: int = 50, **given: Unpack[ModelOptions]) -> Table[Detection]:
+    """Compare the confidences on own and foreign images: as they are, under attack, guaranteed.
+
+    The guarantee holds in a ball of radius epsilon in every value around each foreign image, by
+    bounds of the layers. model is a model file or ONNX file, as export_onnx writes one. attacked is
+    the number of foreign images that are attacked, too; with 0 none are. A guarantee of 0 says that
+    every bound is vacuous: networks trained for bounds have better ones.
+    """
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
+                        "export_onnx writes one of a torch.nn.Module")
+    with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
+        path = os.path.join(folder, "{}.ood").format
+        radius = flags({"eps": epsilon})
+        with job(model, own, None, given) as asked:
+            asked.run(["ood", "bound"], ["--eps=0", f"--out={path('own')}"])
+        with job(model, foreign, None, given) as asked:
+            asked.run(["ood", "bound"], [*radius, f"--method={method}", f"--out={path('bounds')}"])
+        files = [path("bounds")]
+        if whole(attacked, "attacked"):
+            with job(model, foreign, None, given) as asked:
+                words = [*radius, f"--count={attacked}", f"--out={path('attacks')}"]
+                asked.run(["ood", "attack"], words)
+            files.append(path("attacks"))
+        found = json.loads(run(["ood", "auc", f"--in={path('own')}",
+                                f"--foreign={','.join(files)}", "--json"]))
+    return _detections(found)
+
+
+def _detections(found: Any) -> Table[Detection]:
+    one = found[0] if isinstance(found, list) else found
+    one = {**one, **one.get("all", {})}
+    rows: Table[Detection] = Table()
+    for name in ("auc", "aauc", "gauc"):
+        value = one.get(name)
+        if value is None:
+            continue
+        inside = value if isinstance(value, dict) else {"value": value}
+        ends = inside.get("interval") or one.get(f"{name}_interval")
+        rows.append(Detection(name.upper(), inside["value"], Interval(**ends) if ends else None,
+                              one.get({"auc": "fpr95", "aauc": "afpr95", "gauc": "gfpr95"}[name])))
+    return rows
+
+
+def train(path: Path, images: str | os.PathLike[str], *, net: str = "small-cnn", sigma: float,
+          method: str = "gaussian", epochs: int = 10, views: str | None = None,
+          augment: str = "none", batch: int = 128, rate: float = 0.1, seed: int | None = None,
+          test: str | None = None, start: Path | None = None, options: Sequence[str] = (),
+          progress: bool = True) -> str:
+    """Train a network on noisy images by the program, and return the path of the model file.
+
+    images is the name of a data set or a folder. method is one of `certspec train --list`, views an
+    augmentation that makes views of an image, such as "fouriermix". start is a model file whose
+    weights it begins with. The same call goes on after an interruption; a model file that is there
+    with the same recipe is returned as it is. options are further flags of the program.
+    """
+    if not isinstance(images, (str, os.PathLike)):
+        raise TypeError(f"images are a {type(images).__name__}; expected the name of a data set, "
+                        "or a folder of pictures")
+    target = os.path.abspath(os.fspath(path))
+    given = {"net": net, "method": method, "views": views, "augment": augment, "seed": seed}
+    words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    words += [f"--data={data_of(images)}", f"--epochs={whole(epochs, 'epochs', 1)}",
+              f"--batch={whole(batch, 'batch', 1)}", *flags({"sigma": spread(sigma), "rate": rate})]
+    words += [] if test is None else [f"--test={data_of(test)}"]
+    words += [] if start is None else [f"--start={os.path.abspath(os.fspath(start))}"]
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.exists(target + ".json"):
+        raise FileExistsError(f"{target}.json is there: certify it, or train to another path")
+    run(["train", *words, f"--out={target}", *options], show=progress)
+    return target
+
+
+class Votes(Result, Drawn):
+    """How often the model gives each class to noise samples of one image, and what that proves."""
+
+    def __init__(self, counts: Sequence[int], label: int, lower: float, radius: float,
+                 about: str) -> None:
+        self.counts, self.label, self.lower, self.radius = list(counts), label, lower, radius
+        self.about = about
+
+    @property
+    def predict(self) -> int:
+        """The class with the most votes."""
+        return int(np.argmax(self.counts))
+
+    def __repr__(self) -> str:
+        return f"class {self.predict}, radius {self.radius:.3f}: {self.about}"
+
+    def _records(self) -> Sequence[Mapping[str, object]]:
+        return [{"class": number, "votes": count} for number, count in enumerate(self.counts)]
+
+    def _notes(self) -> Sequence[str]:
+        return [f"p is at least {self.lower:.4f}; radius {self.radius:.4f}. The class was chosen "
+                "by the same votes: a certificate takes others for that"]
+
+    def _panel(self) -> Panel:
+        places = [float(number) for number in range(len(self.counts))]
+        shares = [count / max(1, sum(self.counts)) for count in self.counts]
+        return Panel([Curve("", places, shares, holds="points")], "class", "share of noise samples",
+                     f"Votes: radius {self.radius:.3f}", self.about,
+                     [str(number) for number in range(len(self.counts))])
+
+
+@shared(PlanOptions)
+def votes(model: object, images: Any, image: int = 0, labels: object = None, *, sigma: float,
+          n: int = 1000, **given: Unpack[PlanOptions]) -> Votes:
+    """Count the classes that a model gives to n noise samples of one image, the image-th.
+
+    The bound and the radius are those of the class with the most votes.
+    """
+    words = flags({"sigma": spread(sigma), "n": whole(n, "n", 1)})
+    at = whole(image, "image")
+    if isinstance(images, (str, os.PathLike)):
+        words.append(f"--image={at}")
+    else:
+        images = [images[at]] if not hasattr(images, "dtype") else images[at:at + 1]
+        labels = None if labels is None else np.asarray(labels).reshape(-1)[at:at + 1]
+    with job(model, images, labels, given) as asked:
+        one = json.loads(asked.run(["predict"], words))[0]
+    counts = one["counts"]
+    settings = flags({"sigma": spread(sigma), "alpha": given.get("alpha")})
+    total = sum(counts) + one["misses"]
+    proof = json.loads(run(["bound", f"--k={max(counts)}", f"--n={total}", *settings, "--json"]))
+    about = f"image {one['image'] if isinstance(images, str) else at}, σ = {sigma:g}, n = {n:,}"
+    return Votes(counts, one["label"], float(proof.get("lower", proof.get("p", 0))),
+                 float(proof.get("radius") or 0), about)
+
+
+class Reliability(Table[Cells], Drawn):
+    """Confidence and accuracy by bin."""
+
+    def _panel(self) -> Panel:
+        some: list[Any] = [row for row in self if row["count"]]
+        x, y = ([row[name] for row in some] for name in ("confidence", "accuracy"))
+        return Panel([Curve("calibrated", [0.0, 1.0], [0.0, 1.0]),
+                      Curve("images, by bin", x, y, holds="points")], "confidence", "accuracy",
+                     "Reliability", self.about)
+
+
+def reliability(ledger: Source, radius: float = 0.0, bins: int = 15) -> Reliability:
+    """Confidence and accuracy, by bins of equal width, of the images certified at a radius.
+
+    At a radius above 0 the confidences are as badly calibrated as they can become within it. The
+    ledger has scores: certify made it with keep_scores=True.
+    """
+    at, = distances([radius], "radius")
+    bars = [f"--bins={whole(bins, 'bins', 1)}"]
+    with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
+        path = os.path.join(folder, "intervals.csv")
+        run(["calib", "certify", f"--ledger={path_of(ledger)}", f"--radii={at!r}", f"--out={path}"])
+        if at > 0:
+            worst = os.path.join(folder, "worst.csv")
+            run(["calib", "worst", f"--in={path}", *bars, f"--assignment={worst}"])
+            _replace_confidences(path, worst)
+        found = json.loads(run(["calib", "metrics", f"--in={path}", *bars, "--test=0", "--json"]))
+    rows = Reliability({name: bar[name] for name in ("lower", "upper", "count", "confidence",
+                                                     "accuracy")} for bar in found["bins"])
+    what = "as it is" if at == 0 else f"at worst within radius {at:g}"
+    rows.about = f"{found['n']} images certified at radius {at:g}, {what}: ECE {found['ece']:.3f}"
+    return rows
+
+
+def _replace_confidences(path: str, worst: str) -> None:
+    """Give the samples of a CSV file the confidences of an assignment."""
+    samples, found = (cells_of(open_text(file)) for file in (path, worst))
+    lines = [f"{row['correct']:.0f},{other['confidence']!r}" for row, other in zip(samples, found)]
+    with open(path, "w", encoding="ascii") as file:
+        file.write("\n".join(["correct,confidence", *lines]) + "\n")
+
+
+def open_text(path: str) -> str:
+    """The text of a file."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def pictures(*sets: Any, count: int = 6) -> Sheet:
+    """The first images of some sets, a row for each: arrays, Datasets, names or folders."""
+    if not sets:
+        raise ValueError("sets are missing: expected images, as certify takes them")
+    rows = []
+    for number, images in enumerate(sets):
+        named = isinstance(images, (str, os.PathLike))
+        name = os.path.basename(os.fspath(images)) if named else f"images {number + 1}"
+        rows.append((name, list(_first(images, whole(count, "count", 1)))))
+    return Sheet(rows)
+
+
+def _first(images: Any, count: int) -> Pixels:
+    """The first images, in three channels."""
+    if isinstance(images, (str, os.PathLike)):
+        found: list[Any] = []
+
+        def look(batch: Any) -> Any:
+            found.extend(np.rint(batch.transpose(0, 2, 3, 1) * 255).astype(np.uint8))
+            return np.zeros(len(batch), np.int64)
+
+        how = {"output": "classes", "classes": 1 << 15, "progress": False,
+               "options": ["--count", str(count)]}
+        with job(look, images, None, how) as asked:
+            asked.run(["evaluate"], [])
+        pixels = np.stack(found[-count:] if len(found) > count else found)
+    else:
+        some = images[:count] if hasattr(images, "dtype") else [images[at] for at in range(count)]
+        some = some[..., None] if getattr(some, "ndim", 4) == 3 else some
+        with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
+            saved = save(some, None, folder, None, "images")
+            pixels = np.load(os.path.join(folder, saved.data[len("npy:"):]))
+    return np.repeat(pixels, 3, -1) if pixels.shape[-1] == 1 else pixels
+
+
+def paper(name: str, folder: Path, out: Path | None = None) -> Table[Cells]:
+    """A table of a paper: published numbers beside those of a folder of `certspec experiment run`.
+
+    name is that of the table, such as "sun2021/table2". out saves it as .tex, .md, .csv, .html or
+    .txt.
+    """
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"no folder {os.fspath(folder)}; certspec experiment run makes one")
+    words = ["experiment", "table", os.fspath(folder), name, "--published"]
+    found = cells_of(run([*words, "--format=csv"]))
+    if out is not None:
+        found.save(out)
+    return found
+
+
+class HalfSpace(Drawn):
+    """The proof of a radius: no classifier that has probability p at an image loses it faster."""
+
+    def __init__(self, p: float) -> None:
+        self.p = share(p, "p")
+        if self.p <= 0.5:
+            raise ValueError(f"p is {p:g}; expected more than 1/2, else there is no radius")
+        self.radius = NormalDist().inv_cdf(self.p)  #: in units of σ
+
+    def __repr__(self) -> str:
+        return f"p = {self.p:g}: the radius is {self.radius:.4f} σ"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>"
+
+    def _panel(self) -> Panel:
+        x = np.linspace(0, 2 * self.radius, 81).tolist()
+        y = [NormalDist().cdf(self.radius - at) for at in x]
+        return Panel([Curve("least probability of the class", x, y),
+                      Curve("at the radius: 1/2", [self.radius], [0.5], holds="points")],
+                     "distance from the image, in units of σ", "probability of the class",
+                     "A half-space is the worst classifier", f"p = {self.p:g} at the image")
+
+
+def half_space(p: float) -> HalfSpace:
+    """The worst classifier of probability p at an image, a half-space, and the radius Φ⁻¹(p)·σ.
+
+    >>> half_space(0.9)
+    p = 0.9: the radius is 1.2816 σ
+    """
+    return HalfSpace(p)
+
+
+def live(show: Callable[..., object], **sliders: Sequence[float]) -> Any:
+    """Show what a function returns, with a slider for each argument, in a notebook.
+
+    live(f, image=[0, 1, 2], sigma=[0.1, 0.25]) calls f(image=0, sigma=0.1), and again whenever a
+    slider moves. It needs the package ipywidgets: pip install 'certspec[live]'.
+    """
+    for name, values in sliders.items():
+        if isinstance(values, str) or not np.iterable(values) or not list(values):
+            raise ValueError(f"{name} is {values!r}; expected a list of values")
+    try:
+        import ipywidgets
+        from IPython.display import display
+    except ImportError as error:
+        raise ImportError("live needs ipywidgets: pip install 'certspec[live]'") from error
+
+    moved = {name: ipywidgets.SelectionSlider(options=list(values), description=name,
+                                              continuous_update=False)
+             for name, values in sliders.items()}
+
+    def shown(**at: Any) -> None:
+        found = show(**at)
+        display(found.plot() if isinstance(found, Drawn) else found)  # type: ignore[no-untyped-call]
+
+    return ipywidgets.interactive(shown, **moved)

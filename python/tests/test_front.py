@@ -1,0 +1,152 @@
+"""The functions that one types in a cell."""
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import unittest
+from statistics import NormalDist
+from types import ModuleType, SimpleNamespace
+
+import certspec
+import numpy as np
+
+from test_package import COLOURS, LABELS, Folder, brightest, certify, png
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.join(HERE, "../../notebooks/models")
+
+
+class Spectra(Folder):
+    def test_against_numpy(self):
+        """The mean of |F(x)| over images and channels, zero frequency in the middle."""
+        images = np.random.default_rng(1).integers(0, 256, (5, 8, 8, 3), np.uint8)
+        found = certspec.spectrum(images)
+        want = np.fft.fftshift(np.abs(np.fft.fft2(images / 255, axes=(1, 2))).mean(axis=(0, 3)))
+        np.testing.assert_allclose(found.values, want, rtol=1e-9)
+        self.assertEqual((found.u[0], found.u[-1], found.v[4]), (-4, 3, 0))
+        self.assertAlmostEqual(found.profile()[0].mean, want[4, 4], 9)
+        other = certspec.spectrum(255 - images, data_name="negative")
+        apart = other - found
+        np.testing.assert_allclose(apart.values, other.values - found.values)
+        self.assertAlmostEqual(apart.profile()[0].mean, other.values[4, 4] - want[4, 4], 9)  # the others are equal
+        self.assertAlmostEqual(apart.profile()[2].mean, 0, 9)
+        for figure in (certspec.plot(found, other), certspec.profile(found, other), apart.plot()):
+            self.assertGreater(len(figure.axes), 0)
+        self.assertIn("frequency", found.to_latex())
+        with self.assertRaisesRegex(ValueError, "other frequencies"):
+            found - certspec.spectrum(images[:, :6])
+        with self.assertRaisesRegex(TypeError, "heatmap or spectrum"):
+            certspec.profile(images)
+
+    def test_folder_with_brackets(self):
+        for name, colour in (("a", 0), ("b", 1)):
+            os.makedirs(f"pics/{name}")
+            with open(f"pics/{name}/one.png", "wb") as file:
+                file.write(png(COLOURS[colour]))
+        whole, some = certspec.spectrum("pics"), certspec.spectrum("pics[count=2]")
+        np.testing.assert_array_equal(whole.values, some.values)
+        self.assertEqual(repr(whole).split(": ")[1], "pics, 2 images")
+
+    def test_heatmap(self):
+        """A model that looks at the mean alone is right at all frequencies but 0."""
+        wrong = certspec.heatmap(brightest, COLOURS // 8 + 100, LABELS, most=1, progress=False)
+        self.assertEqual((wrong.u, wrong.v), ([-1, 0, 1], [-1, 0, 1]))
+        self.assertEqual(wrong.values[0, 0], 0)
+        self.assertGreaterEqual(wrong.values[1, 1], wrong.values[0, 0])
+        radius = certspec.heatmap(brightest, COLOURS, LABELS, sigma=0.25, n=200, most=1, progress=False,
+                                  options=["--rule=fixed"])
+        self.assertGreater(radius.values[0, 0], 0.3)
+        self.assertEqual(radius.what, "average certified radius")
+        certspec.plot(wrong, radius)
+        with self.assertRaisesRegex(ValueError, "one kind"):
+            certspec.profile(wrong, radius)
+        with self.assertRaisesRegex(ValueError, "most"):
+            certspec.heatmap(brightest, COLOURS, LABELS, most=0)
+
+
+class Tasks(Folder):
+    def test_half_space(self):
+        found = certspec.half_space(0.9)
+        self.assertAlmostEqual(found.radius, NormalDist().inv_cdf(0.9))
+        self.assertEqual(repr(found), "p = 0.9: the radius is 1.2816 σ")
+        found.plot()
+        for wrong, kind in ((0.5, ValueError), (1, ValueError), ("x", TypeError)):
+            with self.assertRaisesRegex(kind, "^p is"):
+                certspec.half_space(wrong)
+
+    def test_votes(self):
+        found = certspec.votes(brightest, COLOURS, 1, sigma=0.25, n=200, progress=False)
+        self.assertEqual((found.predict, sum(found.counts)), (1, 200))
+        bound = certspec.run("bound", f"--k={found.counts[1]}", "--n=200", "--sigma=0.25")
+        self.assertIn(f"{found.radius:.6f}"[:6], bound)
+        self.assertIn("p is at least", found._repr_html_())
+        found.plot()
+        self.assertEqual(certspec.votes(brightest, list(COLOURS), 2, sigma=0.25, progress=False).predict, 2)
+
+    def test_reliability(self):
+        run = certify(keep_scores=True)
+        for radius in (0, 0.1):
+            found = certspec.reliability(run, radius)
+            self.assertEqual(sum(row["count"] for row in found), 6)
+            self.assertIn(f"certified at radius {radius:g}", found.about)
+            found.plot()
+        confident = max(row["confidence"] or 0 for row in certspec.reliability(run, 0))
+        worst = max(row["confidence"] or 0 for row in certspec.reliability(run, 0.1))
+        self.assertLess(worst, confident)  # all are right, so that less confidence is worse
+        with self.assertRaisesRegex(ValueError, "radius"):
+            certspec.reliability(run, -1)
+
+    def test_sets(self):
+        images = np.concatenate([COLOURS] * 6)
+        found = certspec.sets(brightest, images, np.concatenate([LABELS] * 6), sigma=0.25, radii=[0, 0.1], seed=1,
+                              progress=False)
+        self.assertEqual([one.radius for one in found], [0, 0.1])
+        self.assertTrue(all(one.range.low <= one.coverage <= one.range.high for one in found))
+        with self.assertRaisesRegex(ValueError, "miscoverage"):
+            certspec.sets(brightest, images, sigma=0.25, miscoverage=1.5)
+
+    def test_pictures(self):
+        for number in range(3):
+            os.makedirs(f"pics/{number}")
+            with open(f"pics/{number}/one.png", "wb") as file:
+                file.write(png(COLOURS[number]))
+        sheet = certspec.pictures("pics", COLOURS, np.full((4, 8, 8), 9, np.uint8), count=3)
+        self.assertEqual([len(images) for _, images in sheet.rows], [3, 3, 3])
+        np.testing.assert_array_equal(sheet.rows[0][1], COLOURS[:3])
+        np.testing.assert_array_equal(sheet.rows[1][1], COLOURS[:3])
+        self.assertEqual(sheet._repr_html_().count("<img"), 9)
+        with open(sheet.save("sheet.png"), "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+        with self.assertRaisesRegex(ValueError, "expected .png"):
+            sheet.save("sheet.pdf")
+
+    def test_wrong_use(self):
+        for call, kind, words in (
+                (lambda: certspec.ood(brightest, COLOURS, COLOURS, epsilon=0.1), TypeError, "path of a file"),
+                (lambda: certspec.train("x", COLOURS, sigma=0.25), TypeError, "name of a data set"),
+                (lambda: certspec.train("x", "synthetic", sigma=0.25, epochs=0), ValueError, "epochs"),
+                (lambda: certspec.paper("sun2021/table2", "nowhere"), FileNotFoundError, "nowhere"),
+                (lambda: certspec.live(print, image=[]), ValueError, "image")):
+            with self.assertRaisesRegex(kind, words):
+                call()
+
+    def test_live(self):
+        """With what ipywidgets would be: a function of the values of the sliders."""
+        seen = []
+        module = ModuleType("ipywidgets")
+        module.SelectionSlider = lambda **how: SimpleNamespace(**how)
+        module.interactive = lambda shown, **moved: shown(**{k: s.options[0] for k, s in moved.items()}) or moved
+        display = ModuleType("IPython.display")
+        display.display = seen.append
+        for name, new in (("ipywidgets", module), ("IPython", ModuleType("IPython")), ("IPython.display", display)):
+            before = sys.modules.get(name)
+            sys.modules[name] = new
+            self.addCleanup(lambda name=name, before=before: sys.modules.update({name: before}) if before
+                            else sys.modules.pop(name, None))
+        moved = certspec.live(lambda image, sigma: image + sigma, image=[1, 2], sigma=[0.25, 0.5])
+        self.assertEqual((seen, list(moved)), ([1.25], ["image", "sigma"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
