@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence
+from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence, Union
 
 from ._job import job
 from ._options import ModelOptions, Path, shared, whole
@@ -23,7 +23,7 @@ class Proof(NamedTuple):
     spaced_same: int  #: right images whose class is the same at equally spaced strengths
     spaced_wrong: int  #: those of them that change at another strength
     asked: int  #: images that the model was asked about
-    lines: Sequence[Mapping[str, object]]  #: image, label, class, from, to, flip of each image
+    lines: Sequence[Mapping[str, Union[int, str, None]]]  #: image, label, class, flip, …
 
 
 @shared(ModelOptions)

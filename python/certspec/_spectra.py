@@ -110,7 +110,8 @@ def heatmap(model: object, images: object, labels: object = None, *, sigma: floa
                       *flags({"sigma": spread(sigma), "n": whole(n, "n", 1)})]
         with job(model, images, labels, given) as asked:
             found = json.loads(asked.run(["spectral", "heatmap"], [*words, f"--out={path}"]))
-        rows = np.loadtxt(path, delimiter="\t", ndmin=2, comments=("#", "u"))
+        with open(path, encoding="ascii") as file:
+            rows = np.loadtxt([line for line in file if line[0] in "-0123456789"], ndmin=2)
     u, v = (sorted({int(x) for x in rows[:, k]}) for k in (0, 1))
     values = np.full((len(v), len(u)), np.nan)
     for column, row, value, *_ in rows:

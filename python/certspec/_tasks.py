@@ -21,6 +21,7 @@ from ._spectra import cells_of
 from ._table import Cells, Interval, Result, Table
 
 if TYPE_CHECKING:
+    import ipywidgets
     from typing_extensions import Unpack
 
 
@@ -244,7 +245,10 @@ def open_text(path: str) -> str:
 
 
 def pictures(*sets: Any, count: int = 6) -> Sheet:
-    """The first images of some sets, a row for each: arrays, Datasets, names or folders."""
+    """Images of some sets, a row for each: arrays, Datasets, names or folders.
+
+    Of an array they are the first ones, of a named set they are spread over its classes.
+    """
     if not sets:
         raise ValueError("sets are missing: expected images, as certify takes them")
     rows = []
@@ -256,7 +260,7 @@ def pictures(*sets: Any, count: int = 6) -> Sheet:
 
 
 def _first(images: Any, count: int) -> Pixels:
-    """The first images, in three channels."""
+    """Some images, in three channels."""
     if isinstance(images, (str, os.PathLike)):
         found: list[Any] = []
 
@@ -267,10 +271,11 @@ def _first(images: Any, count: int) -> Pixels:
         how = {"output": "classes", "classes": 1 << 15, "progress": False,
                "options": ["--count", str(count)]}
         with job(look, images, None, how) as asked:
-            asked.run(["evaluate"], [])
-        pixels = np.stack(found[-count:] if len(found) > count else found)
+            seen = json.loads(asked.run(["evaluate"], []))[0]["images"]
+        pixels = np.stack(found[:seen])  # the last batch is filled up
     else:
-        some = images[:count] if hasattr(images, "dtype") else [images[at] for at in range(count)]
+        some: Any = images[:count] if hasattr(images, "dtype") else [
+            images[at] for at in range(min(count, len(images)))]
         some = some[..., None] if getattr(some, "ndim", 4) == 3 else some
         with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
             saved = save(some, None, folder, None, "images")
@@ -326,7 +331,7 @@ def half_space(p: float) -> HalfSpace:
     return HalfSpace(p)
 
 
-def live(show: Callable[..., object], **sliders: Sequence[float]) -> Any:
+def live(show: Callable[..., object], **sliders: Sequence[float]) -> ipywidgets.interactive:
     """Show what a function returns, with a slider for each argument, in a notebook.
 
     live(f, image=[0, 1, 2], sigma=[0.1, 0.25]) calls f(image=0, sigma=0.1), and again whenever a
@@ -347,6 +352,7 @@ def live(show: Callable[..., object], **sliders: Sequence[float]) -> Any:
 
     def shown(**at: Any) -> None:
         found = show(**at)
-        display(found.plot() if isinstance(found, Drawn) else found)  # type: ignore[no-untyped-call]
+        drawn = found.plot() if isinstance(found, Drawn) else found
+        display(drawn)  # type: ignore[no-untyped-call]
 
     return ipywidgets.interactive(shown, **moved)

@@ -11,7 +11,7 @@ from types import ModuleType, SimpleNamespace
 import certspec
 import numpy as np
 
-from test_package import COLOURS, LABELS, Folder, brightest, certify, png
+from test_package import COLOURS, LABELS, Folder, brightest, certify, needs_torch, png
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = os.path.join(HERE, "../../notebooks/models")
@@ -120,6 +120,25 @@ class Tasks(Folder):
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
         with self.assertRaisesRegex(ValueError, "expected .png"):
             sheet.save("sheet.pdf")
+
+    @needs_torch
+    def test_ood(self):
+        """The bound of a linear network in a ball, against its corners; no attack exceeds it."""
+        import torch
+
+        torch.manual_seed(1)
+        network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 3))
+        path = certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3))
+        foreign = np.random.default_rng(1).integers(0, 256, (4, 8, 8, 3), np.uint8)
+        found = certspec.ood(path, COLOURS, foreign, epsilon=0.01, attacked=4, progress=False)
+        values = {one.quantity: one.value for one in found}
+        self.assertEqual(list(values), ["AUC", "AAUC", "GAUC"])
+        self.assertTrue(values["GAUC"] <= values["AAUC"] <= values["AUC"], values)
+        with torch.no_grad():
+            own, other = (network(torch.from_numpy(images.transpose(0, 3, 1, 2) / 255).float()).softmax(1).amax(1)
+                          for images in (COLOURS, foreign))
+        above = (own[:, None] > other[None]).double().mean() + (own[:, None] == other[None]).double().mean() / 2
+        self.assertAlmostEqual(values["AUC"], float(above), 6)
 
     def test_wrong_use(self):
         for call, kind, words in (
