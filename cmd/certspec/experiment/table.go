@@ -58,6 +58,7 @@ costs         certified accuracy of corrupted images over passes of training, al
 			"of --figure costs: another table, as FOLDER=TABLE; may be given several times")
 		f.BootstrapFlags(&o.bootstrap)
 	})
+	o.table.Drawn = cli.FigureForms
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "figure", "published", "left", "format", "out")
@@ -85,6 +86,8 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.figure != "":
 		return o.draw(cmd, args[0], name)
+	case cli.IsDrawing(o.table.Out):
+		return cli.Usagef("--out %s: a picture needs --figure; a table ends in .md, .tex, .csv, .html or .txt", o.table.Out)
 	case cmd.Flags().Changed("severity"):
 		return cli.Usagef("--severity goes with --figure groups")
 	case cmd.Flags().Changed("beside") || cmd.Flags().Changed("radius"):
