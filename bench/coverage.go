@@ -37,6 +37,7 @@ type studied struct {
 
 func coverageCommand(s *settings) *cobra.Command {
 	var c coverage
+	var radii bool
 	cmd := &cobra.Command{
 		Use:   "coverage",
 		Short: "How often intervals of accuracy lines hold the truth, and call models robust that are on the line",
@@ -44,9 +45,13 @@ func coverageCommand(s *settings) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&c.Trials, "trials", 500, "worlds of each kind")
 	cmd.Flags().IntVar(&c.Resamples, "resamples", 200, "resamples behind an interval")
+	cmd.Flags().BoolVar(&radii, "radii", false, "intervals of average certified radii instead")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if c.Trials < 1 {
 			return fmt.Errorf("coverage: --trials is %d; expected at least 1", c.Trials)
+		}
+		if radii {
+			return c.coverRadii(cmd.Context(), cmp.Or(s.out, "bench/results/coverage-radii"))
 		}
 		if err := c.count(cmd.Context()); err != nil {
 			return err

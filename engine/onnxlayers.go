@@ -83,6 +83,10 @@ func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error
 	if err := agree(l.Network, batch.Grid[:2*size], rows[:2]); errors.Is(err, errNoneHeld) {
 		return err
 	} else if err != nil {
+		if where := subnormal(l.Network); b.Engine == backend.XLA && where != "" {
+			return fmt.Errorf("%s takes subnormal numbers, those nearer to 0 than %.2g, for zeros, and %s has some: "+
+				"%w. Take --engine %s, or scale the weights up", b.Engine, leastNormal, where, err, ONNXRuntime)
+		}
 		return fmt.Errorf("%s computes it wrongly: %w. Please report the file", b.Engine, err)
 	}
 	if n.details, n.info, err = l.Details(rows); err != nil {
@@ -94,6 +98,39 @@ func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error
 	d.Engine, d.Layers, d.Library = b.Engine, compared, b.Version
 	d.Provider, d.Threads = b.Device, b.Threads
 	return nil
+}
+
+// leastNormal is the least positive float32 with all its digits. XLA takes what is nearer to 0 for 0.
+const leastNormal = 0x1p-126
+
+// subnormal names the first layer with a weight, or with nothing but values of a grey image, that float32 holds as a
+// subnormal; empty: there is none.
+func subnormal(layers *feedforward.Network) string {
+	tiny := func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal }
+	grey := make([]float64, layers.InputShape().Size())
+	for i := range grey {
+		grey[i] = 0.5
+	}
+	values, err := layers.Values(grey)
+	if err != nil {
+		return ""
+	}
+	for i, p := range layers.Parts() {
+		var weights []float64
+		switch {
+		case p.Conv != nil:
+			weights = slices.Concat(p.Conv.W, p.Conv.B)
+		case p.Dense != nil:
+			weights = slices.Concat(p.Dense.W, p.Dense.B)
+		case p.Scale != nil:
+			weights = slices.Concat(p.Scale.S, p.Scale.T)
+		}
+		normal := slices.ContainsFunc(values[i], func(v float64) bool { return !tiny(v) })
+		if slices.ContainsFunc(weights, tiny) || !normal {
+			return fmt.Sprintf("layer %s (%s)", p.Name, p.Op)
+		}
+	}
+	return ""
 }
 
 // agree compares outputs for images with those of the layers in float64, wherever float32 holds them; beyond it the

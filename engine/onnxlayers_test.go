@@ -171,3 +171,32 @@ func TestLayersResume(t *testing.T) {
 		t.Errorf("the resumed ledger has other bytes; %v", err)
 	}
 }
+
+// XLA takes subnormal weights for zeros. That is said, not called a wrong file.
+func TestSubnormalWeightsOnXLA(t *testing.T) {
+	engines.Backend(t, "xla")
+	small := func(factor float32) string {
+		return writeONNX(t, write(t, func(m *modelfile.Model) {
+			a := nets.Architecture{Name: "resnet20", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 3}
+			m.Card.Architecture, m.Weights = a, nil
+			tensors := a.Tensors()
+			for i, d := range tensors {
+				values := d.Initialize(3)
+				if i >= len(tensors)-2 { // the last layer
+					for k := range values {
+						values[k] *= factor
+					}
+				}
+				m.Weights = append(m.Weights, modelfile.Tensor{Name: d.Name, Shape: d.Shape, Values: values})
+			}
+		}))
+	}
+	_, err := open(t, small(1e-42), engine.Backend("xla")).Info()
+	if err == nil || !strings.Contains(err.Error(), "xla takes subnormal numbers, those nearer to 0 than 1.2e-38, for zeros, and layer ") ||
+		!strings.Contains(err.Error(), "Take --engine onnxruntime") || strings.Contains(err.Error(), "report the file") {
+		t.Errorf("%v", err)
+	}
+	if _, err := open(t, small(1e-30), engine.Backend("xla")).Info(); err != nil {
+		t.Errorf("small and normal: %v", err)
+	}
+}

@@ -13,16 +13,15 @@ import (
 )
 
 // Compare draws two runs on the same images: above, both curves of certified accuracy; below, the difference b − a at
-// each radius, with its 95 % interval of the paired bootstrap over the images. The caption has the difference of the
-// average certified radii.
+// each radius up to the smaller cap, with its 95 % interval of the paired bootstrap over the images. The caption says
+// first what differs between the runs, and has the difference of the average certified radii.
 func Compare(a, b *rs.Run) *Figure {
 	var radii []float64
-	most := max(a.RadiusCap(), b.RadiusCap())
+	most := min(a.RadiusCap(), b.RadiusCap())
 	for i := range 41 {
 		radii = append(radii, most*float64(i)/40)
 	}
-	c, err := compare.Runs(Context(), compare.Of(a.Rows.Vectors()), compare.Of(b.Rows.Vectors()), radii,
-		resample.Options{Resamples: 2000})
+	c, err := compare.Runs(Context(), compare.OfRun(a), compare.OfRun(b), radii, resample.Options{Resamples: 2000})
 	end(err)
 	if err != nil {
 		return nil
@@ -39,8 +38,9 @@ func Compare(a, b *rs.Run) *Figure {
 		Stairs: true}, difference,
 		Line{X: []float64{0, 1.02 * most}, Y: []float64{0, 0}})
 	return &Figure{
-		Caption: fmt.Sprintf("certified accuracy of %s and %s, and the second less the first, on %d images; average "+
-			"certified radius %s", names[0], names[1], c.Images, differs(c.ACR)),
+		Caption: fmt.Sprintf("%s Certified accuracy of %s and %s, and the second less the first, on %d images, up to "+
+			"the smaller cap; average certified radius %s", compare.Heading(c.Differ), names[0], names[1], c.Images,
+			differs(c.ACR)),
 		Width: figure.Width, Height: 1.6 * figure.Height, numbers: below.numbers,
 		paint: func(f *Figure, canvas draw.Canvas) {
 			height := canvas.Max.Y - canvas.Min.Y

@@ -126,15 +126,17 @@ func interval(a compare.NamedACR) string {
 
 // compared is a comparison of two runs as a table.
 func compared(c *compare.Comparison) *Tabular {
-	t := Columns("metric", "a", "b", "b − a", "95 % interval")
+	t := Columns("metric", "a", "b", "b − a", "95 % interval", "p", "verdict")
 	add := func(name string, d compare.Difference) {
-		t.Add(name, d.A, d.B, d.Difference, fmt.Sprintf("%.3f to %.3f", d.Interval.Low, d.Interval.High))
+		t.Add(name, d.A, d.B, d.Difference, fmt.Sprintf("%.3f to %.3f", d.Interval.Low, d.Interval.High),
+			table.Rounded{Value: d.Corrected(), Decimals: 4}, c.Verdicts[len(t.Rows)].Verdict)
 	}
 	add("average certified radius", c.ACR)
 	for _, at := range c.CertifiedAccuracy {
 		add(fmt.Sprintf("certified accuracy at %g", at.Radius), at.Difference)
 	}
-	t.Notes = []string{fmt.Sprintf("%d images in both; paired bootstrap over them.", c.Images)}
+	t.Notes = []string{compare.Heading(c.Differ), fmt.Sprintf("%d images in both, paired; intervals of %s. p is "+
+		"corrected by Holm for this table.", c.Images, compare.MethodOf(c.Images, c.Bootstrap))}
 	return t
 }
 

@@ -312,5 +312,11 @@ func (c *certification) report(final bool) {
 	if n := c.done - c.before; n > 0 {
 		s.Left = time.Duration(float64(elapsed) * (s.Total - s.Done) / float64(n))
 	}
+	// Where every image takes as many samples, the first images need not be done to know.
+	if every := c.plan.MaxSamples() + c.plan.Selection(); c.run.Header.Rule.Name == Fixed && s.Rate > 0 &&
+		!byBlocks(c.run.Header) {
+		left := float64(c.images.Len()-c.before)*float64(every) - float64(c.samples)
+		s.Left = time.Duration(max(0, left) / s.Rate * float64(time.Second))
+	}
 	c.opt.Progress(s)
 }

@@ -15,6 +15,9 @@ import (
 
 const results = "notebooks/results/"
 
+// compared are the keys that comparisons got since.
+var compared = []string{"p_holm", "heading", "differ", "cap", "beyond_cap", "verdicts"}
+
 // figuresOf are commands that print JSON, by the name of their case. They read ledgers of the repository and files of the test.
 var figuresOf = map[string]struct {
 	command string
@@ -24,9 +27,9 @@ var figuresOf = map[string]struct {
 	"ledger info, version 1":  {"ledger info rs/testdata/v1-staged.ledger", nil},
 	"ledger verify":           {"ledger verify " + results + "quickstart.ledger", nil},
 	"ledger verify, scores":   {"ledger verify " + results + "fmnist-cnn-s025-scores.ledger", nil},
-	"log metrics":             {"ledger metrics --bounds " + results + "quickstart.ledger", []string{"name"}},
+	"log metrics":             {"ledger metrics --bounds " + results + "quickstart.ledger", []string{"name", "cap"}},
 	"log metrics, published":  {"ledger metrics --radii 0,0.2 DIR/log.tsv", []string{"name"}},
-	"log compare":             {"ledger compare --resamples 400 --seed 3 " + results + "fmnist-cnn-s025-fixed.ledger " + results + "fmnist-cnn-s025-iss.ledger", []string{"p_holm"}},
+	"log compare":             {"ledger compare --resamples 400 --seed 3 " + results + "fmnist-cnn-s025-fixed.ledger " + results + "fmnist-cnn-s025-iss.ledger", compared},
 	"report":                  {"report " + results + "quickstart.ledger", []string{"checks"}},
 	"report, simultaneous":    {"report --simultaneous " + results + "fmnist-cnn-s025-betting.ledger", []string{"checks"}},
 	"bound":                   {"bound --k 990 --n 1000 --sigma 0.25", nil},
@@ -35,7 +38,7 @@ var figuresOf = map[string]struct {
 	"bound, betting":          {"bound --radius 0.25 --sigma 0.25 --n 1000 --k 940", nil},
 	"plan":                    {"plan --from " + results + "quickstart.ledger --n 10000 --radii 0.25,0.5 --rate 1000", nil},
 	"sweep table":             {"ledger metrics --resamples 100 " + results + "cifar10-resnet20-s025-C", nil},
-	"sweep table, clean":      {"ledger metrics --against clean --resamples 100 " + results + "cifar10-resnet20-s025-C", []string{"p_holm"}},
+	"sweep table, clean":      {"ledger metrics --against clean --resamples 100 " + results + "cifar10-resnet20-s025-C", compared},
 	"calib metrics, plain":    {"calib metrics --in DIR/samples.csv", []string{"adaece_quantile", "smooth_ece", "debiased_ece", "mce"}},
 	"calib metrics of ledger": {"calib metrics --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1", []string{"adaece_quantile", "smooth_ece", "debiased_ece", "mce"}},
 	"calib exact":             {"calib worst --in DIR/samples.csv", nil},

@@ -126,7 +126,10 @@ func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, erro
 	return plan, nil
 }
 
-// checkTime compares the run asked for with the budget, and names the plans that fit.
+// unasked is the longest run without a budget that needs no warning.
+const unasked = time.Hour
+
+// checkTime compares the run asked for with the budget, or with unasked, and names the plans that fit.
 func checkTime(plans []Plan, images int, budget time.Duration) Check {
 	c := Check{Name: "time", Verdict: OK}
 	if len(plans) == 0 {
@@ -138,24 +141,31 @@ func checkTime(plans []Plan, images int, budget time.Duration) Check {
 	asked := plans[0]
 	c.Found = fmt.Sprintf("The run asked for (%s, n = %s, %s images) takes about %s.", asked.Rule,
 		printable.Count(asked.MaxSamples), printable.Count(images), asked.Duration())
-	if budget == 0 || asked.Seconds <= budget.Seconds() {
+	limit := budget
+	if limit == 0 {
+		limit = unasked
+	}
+	if asked.Seconds <= limit.Seconds() {
 		return c
 	}
 	c.Verdict = Warning
 	var best *Plan
 	for i := range plans {
 		// Of what fits, the plan that certifies most; radii count to a thousandth.
-		if plan := &plans[i]; *plan.Fits && (best == nil || plan.MeanRadius > best.MeanRadius+0.001) {
+		if plan := &plans[i]; plan.Seconds <= limit.Seconds() && (best == nil || plan.MeanRadius > best.MeanRadius+0.001) {
 			best = plan
 		}
 	}
 	if best == nil {
-		fitting := int(float64(images) * budget.Seconds() / asked.Seconds)
+		fitting := int(float64(images) * limit.Seconds() / asked.Seconds)
 		c.Advice = fmt.Sprintf("No usual plan fits into %s for all images; about %d fit as asked for (--count %[2]d).",
-			human(budget), max(1, fitting))
+			human(limit), max(1, fitting))
 		return c
 	}
-	c.Advice = fmt.Sprintf("Into %s fits --rule %s --n %d: about %s, radii up to %.3f.", human(budget), best.Rule,
+	c.Advice = fmt.Sprintf("Into %s fits --rule %s --n %d: about %s, radii up to %.3f.", human(limit), best.Rule,
 		best.MaxSamples, best.Duration(), best.RadiusCap)
+	if budget == 0 {
+		c.Advice += " So do fewer images (--count), or shards on several machines; --budget sets another time."
+	}
 	return c
 }

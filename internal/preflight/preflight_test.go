@@ -450,6 +450,11 @@ func TestPlans(t *testing.T) {
 	if c = find(t, look(t, model(good), d, opt), "time"); c.Verdict != OK {
 		t.Errorf("%+v", c)
 	}
+	// 90 images at 3,000 samples a second: 200,000 each take 1.7 h.
+	opt.Budget, opt.Run.MaxSamples = 0, 200_000
+	if c = find(t, look(t, model(good), d, opt), "time"); c.Verdict != Warning || !strings.Contains(c.Advice, "fits --rule ") || !strings.Contains(c.Advice, "fewer images (--count)") {
+		t.Errorf("%+v", c)
+	}
 }
 
 // The pilot's noise is none of the run's.

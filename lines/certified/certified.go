@@ -29,6 +29,7 @@ type Model struct {
 	Name    string
 	Labels  map[string]string // what groups are made of
 	Setting *Setting          // nil: its logs do not say it
+	Header  *ledger.Header    // of its clean run; nil: not known
 	Clean   rs.Rows
 	Shifted map[Cell]rs.Rows
 	// digests of the images and labels of each cell, the clean ones under Cell{}; without one: not
@@ -151,6 +152,14 @@ func Notes(models []Model, o Options) []string {
 		notes = append(notes, fmt.Sprintf("The logs of %s certificates do not say their α, σ and rule: that these "+
 			"are equal is taken on trust.", printable.Count(rows)))
 	}
+	for _, m := range models[1:] {
+		for _, s := range compare.Differ(models[0].Header, m.Header) {
+			if s.Name == "engine" {
+				notes = append(notes, fmt.Sprintf("%s and %s ran on different engines, which may differ in rounding: "+
+					"engine %s, %s.", models[0].Name, m.Name, s.A, s.B))
+			}
+		}
+	}
 	return notes
 }
 
@@ -169,6 +178,14 @@ func check(models []Model, o Options) (map[int]int, error) {
 				first.Name, first.Setting, m.Name, m.Setting)
 		}
 		names[m.Name] = true
+		for _, other := range models {
+			if other.Name == m.Name {
+				break
+			}
+			if err := apart(other, m); err != nil {
+				return nil, err
+			}
+		}
 		if err := sameImages(first, m, o); err != nil {
 			return nil, err
 		}
@@ -186,6 +203,36 @@ func check(models []Model, o Options) (map[int]int, error) {
 		images[image] = place
 	}
 	return images, nil
+}
+
+// apart wants two networks under equal settings; seeds and engines may differ.
+func apart(a, b Model) error {
+	if a.Header == nil || b.Header == nil {
+		return nil
+	}
+	var texts, unequal []string
+	network := false
+	for _, s := range compare.Differ(a.Header, b.Header) {
+		text := fmt.Sprintf("%s %s, %s", s.Name, s.A, s.B)
+		switch s.Name {
+		case "model":
+			network = true
+		case "images": // sameImages
+		case "seed", "engine":
+			texts = append(texts, text)
+		default:
+			texts, unequal = append(texts, text), append(unequal, text)
+		}
+	}
+	switch {
+	case !network:
+		return fmt.Errorf("certified: %s and %s are one network, certified again: %s; expected different networks",
+			a.Name, b.Name, cmp.Or(strings.Join(texts, "; "), "nothing differs"))
+	case unequal != nil:
+		return fmt.Errorf("certified: %s and %s were certified with settings that differ: %s; expected equal ones",
+			a.Name, b.Name, strings.Join(unequal, "; "))
+	}
+	return nil
 }
 
 // sameImages wants equal images and labels of two models on each axis.

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Radii are what a run certifies, image by image: three vectors of one length.
@@ -16,10 +18,33 @@ type Radii struct {
 	Images []int     // ids
 	Labels []int     // −1: unknown
 	Values []float64 // certified radius where the answer is right, else −1
+
+	Header *ledger.Header // of the run; nil: its settings are not known, as of most published logs
+	Cap    float64        // largest radius that the run can certify; 0: not known
 }
 
 // Of makes Radii of vectors, as in Of(rows.Vectors()).
-func Of(images, labels []int, values []float64) Radii { return Radii{images, labels, values} }
+func Of(images, labels []int, values []float64) Radii {
+	return Radii{Images: images, Labels: labels, Values: values}
+}
+
+// OfRun makes Radii of a run, with its header and its cap.
+func OfRun(run *rs.Run) Radii {
+	r := Of(run.Rows.Vectors())
+	r.Header, r.Cap = &run.Header, run.RadiusCap()
+	return r
+}
+
+// cut has no radius above a cap, which 0 is not.
+func (r Radii) cut(most float64) Radii {
+	if most > 0 && len(r.Values) > 0 && slices.Max(r.Values) > most {
+		r.Values = slices.Clone(r.Values)
+		for i, v := range r.Values {
+			r.Values[i] = min(v, most)
+		}
+	}
+	return r
+}
 
 // radius counts what is not certified right as 0.
 func (r Radii) radius(i int) float64 { return max(r.Values[i], 0) }
@@ -59,17 +84,18 @@ func (r Radii) labelled() (radii []float64) {
 }
 
 // ACR returns the bootstrap interval (Efron 1979, percentile form) for the average certified radius of the population
-// of which the labelled images are a random sample. For fewer than ten images it is Student's, see resample.Run;
-// without images it is [0, 0].
+// of which the labelled images are a random sample. For fewer than LeastImages images it is Student's. Where fewer than
+// ten images, and less than half, are below the largest radius, it reaches as far down as the Clopper-Pearson bound on
+// their share allows. Without images it is [0, 0].
 //
 // Errors: options out of range, as *resample.OptionError; that of ctx.
 func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, error) {
 	radii := r.labelled()
-	if len(radii) == 0 {
-		_, err := o.Resolved()
+	o, err := o.Resolved()
+	if err != nil || len(radii) == 0 {
 		return resample.Interval{}, err
 	}
-	found, err := resample.Means(ctx, radii, 1, o)
+	found, err := averages(ctx, radii, 1, o)
 	if err != nil {
 		return resample.Interval{}, err
 	}
@@ -96,6 +122,15 @@ type Difference struct {
 	Given  *Difference `json:"given,omitempty"` // of two starts: for these alone, over images
 }
 
+// Corrected is the p-value that a verdict rests on: corrected for all differences of a table where
+// there are more.
+func (d Difference) Corrected() float64 {
+	if d.Holm != nil {
+		return *d.Holm
+	}
+	return d.P
+}
+
 func difference(a, b float64, e resample.Estimate) Difference {
 	return Difference{A: a, B: b, Difference: b - a, Interval: e.Interval, P: e.P}
 }
@@ -115,21 +150,40 @@ type Comparison struct {
 	ACR               Difference       `json:"acr"`
 	CertifiedAccuracy []AtRadius       `json:"certified_accuracy"`
 	Bootstrap         resample.Options `json:"bootstrap"` // behind the intervals, defaults filled in
+
+	Differ   []Setting `json:"differ"`        // fields of the two headers that differ
+	Cap      float64   `json:"cap,omitempty"` // the smaller cap: all radii are cut at it; 0: none is known
+	Beyond   []float64 `json:"beyond_cap"`    // radii above it, at which nothing is compared
+	Verdicts []Verdict `json:"verdicts"`      // by metric
 }
 
 // Runs pairs the images of two runs by their ids. It returns the differences B − A of the average certified radius and
 // of the certified accuracy at each radius, over the images that both have with a label. The intervals are those of the
 // paired bootstrap, percentile form: an image that is drawn brings its results in both runs. So what makes an image
-// hard for both cancels, and intervals are narrower than those of two independent sets.
+// hard for both cancels, and intervals are narrower than those of two independent sets. Over fewer than LeastImages
+// images they are Student's, with fewer degrees of freedom where fewer than ten images differ.
 //
-// Errors: an image twice in one run, an image with two labels, no image in common; options out of range, as
-// *resample.OptionError; that of ctx.
+// Where the headers of both are known, fields that differ are listed. A difference is claimed of
+// the models only where nothing else differs. Radii are cut at the smaller cap.
+//
+// Errors: runs of different images, as *DataError; an image twice in one run, an image with two
+// labels, no image in common; options out of range, as *resample.OptionError; that of ctx.
 func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) (*Comparison, error) {
 	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{OnlyA: []int{}, OnlyB: []int{}, CertifiedAccuracy: []AtRadius{}, Bootstrap: o}
+	if err := pairable(a.Header, b.Header); err != nil {
+		return nil, err
+	}
+	c := &Comparison{OnlyA: []int{}, OnlyB: []int{}, CertifiedAccuracy: []AtRadius{}, Bootstrap: o,
+		Differ: Differ(a.Header, b.Header), Cap: smallestCap(a.Cap, b.Cap), Beyond: []float64{}}
+	a, b = a.cut(c.Cap), b.cut(c.Cap)
+	if c.Cap > 0 {
+		all := radii
+		c.Beyond = slices.DeleteFunc(slices.Clone(all), func(r float64) bool { return r <= c.Cap })
+		radii = slices.DeleteFunc(slices.Clone(all), func(r float64) bool { return !(r <= c.Cap) })
+	}
 	of, err := b.byImage("the second")
 	if err != nil {
 		return nil, err
@@ -172,7 +226,7 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 		return nil, fmt.Errorf("compare: nothing to compare: no image with a label is in both runs; the first has "+
 			"%d images, the second %d", len(a.Images), len(b.Images))
 	}
-	found, err := resample.Means(ctx, values, metrics, o)
+	found, err := meanDifferences(ctx, values, metrics, o)
 	if err != nil {
 		return nil, err
 	}
@@ -186,16 +240,14 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 			c.CertifiedAccuracy = append(c.CertifiedAccuracy, AtRadius{radii[k-1], d})
 		}
 	}
-	together(c.all())
-	return c, nil
-}
-
-func (c *Comparison) all() []*Difference {
-	all := []*Difference{&c.ACR}
-	for i := range c.CertifiedAccuracy {
+	names, all := []string{"ACR"}, []*Difference{&c.ACR}
+	for i, at := range c.CertifiedAccuracy {
+		names = append(names, fmt.Sprintf("r = %g", at.Radius))
 		all = append(all, &c.CertifiedAccuracy[i].Difference)
 	}
-	return all
+	together(all)
+	c.Verdicts = verdicts(names, all, o.Confidence, c.Differ)
+	return c, nil
 }
 
 // together corrects the p-values of two or more differences that stand side by side, by Holm's method.

@@ -57,7 +57,7 @@ func TestFewImages(t *testing.T) {
 }
 
 func TestBootstrapIsDeterministic(t *testing.T) {
-	rows := correct(.1, .2, .35, .5, 0, .77, .9, .31, .05, .4, .6)
+	rows := correct(slices.Repeat([]float64{.1, .2, .35, .5, 0, .77, .9, .31, .05, .4, .6}, 10)...)
 	first, err := compare.ACR(t.Context(), rows, resample.Options{Seed: 7})
 	if err != nil {
 		t.Fatal(err)

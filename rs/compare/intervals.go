@@ -42,6 +42,10 @@ type SweepComparison struct {
 	Corruptions []NamedDifference `json:"corruptions"`
 	Groups      []NamedDifference `json:"groups"`
 	Bootstrap   resample.Options  `json:"bootstrap"`
+
+	Differ   []Setting `json:"differ"`        // fields of the headers that differ in any cell
+	Cap      float64   `json:"cap,omitempty"` // the smallest cap: all radii are cut at it; 0: none is known
+	Verdicts []Verdict `json:"verdicts"`      // by metric, that of all corruptions first
 }
 
 // MeanACR returns the mean average certified radius over corruptions,
@@ -50,7 +54,7 @@ type SweepComparison struct {
 //
 // and the means of ACR_i over those corrupt.Groups of which every member is there. Intervals are of the bootstrap,
 // percentile form: an image that is drawn brings its results under all corruptions. So the differences between groups
-// are paired.
+// are paired. Over few images they are those of ACR and Runs.
 //
 // Errors: no runs, a run without labels, a corruption twice at one severity, corruptions at different severities, whose
 // means could not be compared, runs on different images; options out of range, as *resample.OptionError; that of ctx.
@@ -64,18 +68,22 @@ func MeanACR(ctx context.Context, runs []Corrupted, o resample.Options) (*Sweep,
 		return nil, err
 	}
 	ordered := m.ordered()
-	width := len(m.names) + len(ordered)
-	values := make([]float64, 0, width*len(m.images))
+	var steps []float64
 	for i := range m.images {
 		row := m.row(i)
-		values = append(values, row...)
 		for _, pair := range ordered {
-			values = append(values, row[pair[1]]-row[pair[0]])
+			steps = append(steps, row[pair[1]]-row[pair[0]])
 		}
 	}
-	found, err := resample.Means(ctx, values, width, o)
+	found, err := averages(ctx, m.values, len(m.names), o)
 	if err != nil {
 		return nil, err
+	}
+	var between []resample.Estimate
+	if len(ordered) > 0 {
+		if between, err = meanDifferences(ctx, steps, len(ordered), o); err != nil {
+			return nil, err
+		}
 	}
 	c := &Sweep{Images: len(m.images), Severities: m.severities, Bootstrap: o,
 		Corruptions: []NamedACR{}, Groups: []NamedACR{}, Order: []NamedDifference{}}
@@ -92,7 +100,7 @@ func MeanACR(ctx context.Context, runs []Corrupted, o resample.Options) (*Sweep,
 	}
 	for k, pair := range ordered {
 		c.Order = append(c.Order, NamedDifference{m.names[pair[0]] + " to " + m.names[pair[1]],
-			difference(m.mean(pair[0]), m.mean(pair[1]), found[len(m.names)+k])})
+			difference(m.mean(pair[0]), m.mean(pair[1]), between[k])})
 	}
 	return c, nil
 }
@@ -106,11 +114,20 @@ func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepCo
 	if err != nil {
 		return nil, err
 	}
-	left, err := newCorruptionMatrix(a)
+	differ, err := differOfCells(a, b)
 	if err != nil {
 		return nil, err
 	}
-	right, err := newCorruptionMatrix(b)
+	var caps []float64
+	for _, cell := range slices.Concat(a, b) {
+		caps = append(caps, cell.Radii.Cap)
+	}
+	most := smallestCap(caps...)
+	left, err := newCorruptionMatrix(cutCells(a, most))
+	if err != nil {
+		return nil, err
+	}
+	right, err := newCorruptionMatrix(cutCells(b, most))
 	if err != nil {
 		return nil, err
 	}
@@ -132,12 +149,12 @@ func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepCo
 			values = append(values, after-before[k])
 		}
 	}
-	found, err := resample.Means(ctx, values, len(left.names), o)
+	found, err := meanDifferences(ctx, values, len(left.names), o)
 	if err != nil {
 		return nil, err
 	}
 	c := &SweepComparison{Images: len(left.images), Severities: left.severities, Bootstrap: o,
-		Corruptions: []NamedDifference{}, Groups: []NamedDifference{}}
+		Corruptions: []NamedDifference{}, Groups: []NamedDifference{}, Differ: differ, Cap: most}
 	for k, name := range left.names {
 		d := difference(left.mean(k), right.mean(k), found[k])
 		switch {
@@ -149,20 +166,55 @@ func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepCo
 			c.Corruptions = append(c.Corruptions, NamedDifference{name, d})
 		}
 	}
-	all := []*Difference{&c.MACR}
+	names, all := []string{"mACR"}, []*Difference{&c.MACR}
 	for _, list := range [][]NamedDifference{c.Groups, c.Corruptions} {
 		for i := range list {
-			all = append(all, &list[i].Difference)
+			names, all = append(names, list[i].Name), append(all, &list[i].Difference)
 		}
 	}
 	together(all)
+	c.Verdicts = verdicts(names, all, o.Confidence, differ)
 	return c, nil
 }
 
+// differOfCells lists what differs between the cells of two sweeps, each field once.
+//
+// Errors: cells of one corruption and severity on different images, as *DataError.
+func differOfCells(a, b []Corrupted) ([]Setting, error) {
+	differ := []Setting{}
+	for _, x := range a {
+		at := slices.IndexFunc(b, func(y Corrupted) bool {
+			return x.Corruption == y.Corruption && x.Severity == y.Severity
+		})
+		if at < 0 {
+			continue // newCorruptionMatrix and its user say so
+		}
+		if err := pairable(x.Radii.Header, b[at].Radii.Header); err != nil {
+			return nil, fmt.Errorf("%s at severity %d: %w", x.Corruption, x.Severity, err)
+		}
+		for _, s := range Differ(x.Radii.Header, b[at].Radii.Header) {
+			if !slices.ContainsFunc(differ, func(o Setting) bool { return o.Name == s.Name }) {
+				differ = append(differ, s)
+			}
+		}
+	}
+	return differ, nil
+}
+
+func cutCells(cells []Corrupted, most float64) []Corrupted {
+	cells = slices.Clone(cells)
+	for i := range cells {
+		cells[i].Radii = cells[i].Radii.cut(most)
+	}
+	return cells
+}
+
 // Uncorrupted is the sweep that a clean run would be if no corruption did anything: what Sweeps compares a sweep with.
+// It takes the headers of the sweep, as the two differ in nothing but the corruption.
 func Uncorrupted(like []Corrupted, clean Radii) []Corrupted {
 	same := slices.Clone(like)
 	for i := range same {
+		clean.Header = like[i].Radii.Header
 		same[i].Radii = clean
 	}
 	return same

@@ -2,6 +2,7 @@ package compare_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/certspec/certspec/corrupt"
@@ -9,7 +10,7 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two kinds of images, five of each,
+// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two kinds of images, fifty of each,
 // whose radii are those of the group.
 func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 	var runs []compare.Corrupted
@@ -24,13 +25,13 @@ func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 	return runs
 }
 
-func kinds(a, b float64) []float64 { return []float64{a, b, a, b, a, b, a, b, a, b} }
+func kinds(a, b float64) []float64 { return slices.Repeat([]float64{a, b}, compare.LeastImages/2) }
 
-// ends are those of a 95 % interval for a mean of both kinds: of ten drawn images, 2 to 8 are of one kind in the
-// middle 95 % (of 1 and 9 the tails hold 1.1 %, of 2 and 8 5.5 %).
+// ends are those of a 95 % interval for a mean of both kinds: of 100 drawn images, 40 to 60 are of one kind in the
+// middle 95 % (of 39 and 61 the tails hold 1.8 %, of 40 and 60 2.8 %).
 func ends(a, b float64) resample.Interval {
 	a, b = min(a, b), max(a, b)
-	return resample.Interval{Low: a + .2*(b-a), High: a + .8*(b-a)}
+	return resample.Interval{Low: a + .4*(b-a), High: a + .6*(b-a)}
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
@@ -43,7 +44,7 @@ func TestMeanACRIntervals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Images != 10 || len(c.Severities) != 2 || len(c.Corruptions) != 15 || len(c.Groups) != 7 || len(c.Order) != 2 {
+	if c.Images != 100 || len(c.Severities) != 2 || len(c.Corruptions) != 15 || len(c.Groups) != 7 || len(c.Order) != 2 {
 		t.Fatalf("%+v", c)
 	}
 	if i := c.MACR; !near(i.ACR, 2*(.15+.2+.275)/3) || !same(i.Interval, ends(.3, 2*(.2+.25+.35)/3)) {

@@ -174,7 +174,7 @@ type Corrupted struct {
 	Corruption string // e.g. "gaussian_noise"
 	Severity   int    // e.g. 1 to 5
 	Rows       rs.Rows
-	Digest     string // of the corrupted images and their labels; empty: not known
+	Header     ledger.Header
 }
 
 // Sweep is what a folder of ledgers holds.
@@ -228,7 +228,7 @@ func Open(folder string) (*Sweep, error) {
 				s.DrawnFrost = true
 			}
 			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity,
-				Rows: run.Rows, Digest: run.Header.Data.Digest})
+				Rows: run.Rows, Header: run.Header})
 		}
 	}
 	slices.SortFunc(s.Corrupted, func(a, b Corrupted) int {
@@ -241,7 +241,7 @@ func Open(folder string) (*Sweep, error) {
 func (s *Sweep) Radii() (all []compare.Corrupted) {
 	for _, c := range s.Corrupted {
 		all = append(all, compare.Corrupted{Corruption: c.Corruption, Severity: c.Severity,
-			Radii: compare.Of(c.Rows.Vectors())})
+			Radii: compare.OfRun(&rs.Run{Header: c.Header, Rows: c.Rows})})
 	}
 	return all
 }

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 
@@ -15,8 +17,9 @@ import (
 
 // comparison is what "ledger compare" prints.
 type comparison struct {
-	A string `json:"a"`
-	B string `json:"b"`
+	A       string `json:"a"`
+	B       string `json:"b"`
+	Heading string `json:"heading"` // what differs between the two, and what may be claimed
 	*compare.Comparison
 	Warnings []string `json:"warnings"`
 }
@@ -24,6 +27,7 @@ type comparison struct {
 // compareOptions are what the flags of "ledger compare" ask.
 type compareOptions struct {
 	bootstrap resample.Options
+	cap       float64
 	logOptions
 	table cli.TableOptions
 	json  *bool
@@ -37,15 +41,23 @@ func compareCommand() *cobra.Command {
 		Long: `Compare two ledgers or published logs on the same images, paired by the id of the image; or the folders of two
 sweeps, corruption by corruption.
 
-It prints the differences B − A of the average certified radius and of the certified accuracies, with
-intervals of the paired bootstrap: images are resampled, each with its results in both. An interval that holds
-0 shows no difference. Images that only one of the two has are named and left out.`,
+The first line says what differs between the two: the model, or settings such as σ, n, α or the rule.
+Then come the differences B − A of the average certified radius and of the certified accuracies, with
+intervals of the paired bootstrap: images are resampled, each with its results in both. Of fewer than
+100 images they are Student's, since those of the bootstrap are too short.
+
+Verdicts are higher, lower or open. Where a setting differs all are open, as it may be the cause.
+Else they follow from p, which Holm's method corrects for all differences of the table together. So an
+interval without 0 may still be open: it stands for one difference alone, and of many some miss 0 by
+chance. Radii are cut at the smaller cap, and none beyond it is compared. Images that only one of the
+two has are left out.`,
 		Example: "  certspec ledger compare plain.ledger augmented.ledger --radii 0,0.25,0.5\n" +
 			"  certspec ledger compare out/plain-C out/fouriermix-C",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.logOptions.flags(f)
+		f.Float64Var(&o.cap, "cap", 0, "cut radii at this too, if it is below both caps; 0 does not")
 		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
@@ -62,12 +74,15 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	if isFolder(files[0]) && isFolder(files[1]) {
-		for _, name := range []string{"radii", "n", "alpha", "sigma"} {
+		for _, name := range []string{"radii", "n", "alpha", "sigma", "cap"} {
 			if cmd.Flags().Changed(name) {
 				return cli.Usagef("--%s with %s: it is of files", name, files[0])
 			}
 		}
 		return o.sweeps(cmd, files)
+	}
+	if err := checkCap(o.cap); err != nil {
+		return err
 	}
 	limit, err := o.limitOf(cmd.Flags())
 	if err != nil {
@@ -78,15 +93,26 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 		return failed
 	}
 	a, b := logs[0], logs[1]
-	c, err := compare.Runs(cmd.Context(), compare.Of(a.Rows.Vectors()), compare.Of(b.Rows.Vectors()), o.radii,
-		o.bootstrap)
+	var sides [2]compare.Radii
+	for i, l := range logs {
+		if sides[i], err = radiiOf(l, limit); err != nil {
+			return err
+		}
+		if o.cap > 0 {
+			sides[i].Cap = min(o.cap, cmp.Or(sides[i].Cap, o.cap))
+		}
+	}
+	c, err := compare.Runs(cmd.Context(), sides[0], sides[1], o.radii, o.bootstrap)
 	if err != nil {
 		if wrong := cli.Usage(err); wrong != err {
 			return wrong
 		}
 		return fmt.Errorf("%s, %s: %w", files[0], files[1], err)
 	}
-	all := comparison{files[0], files[1], c, []string{}}
+	all := comparison{files[0], files[1], compare.Heading(c.Differ), c, []string{}}
+	if sides[0].Header == nil && sides[1].Header == nil {
+		all.Heading = onTrust
+	}
 	for _, l := range logs {
 		for _, warning := range l.Warnings {
 			all.Warnings = append(all.Warnings, l.File+": "+warning)
@@ -97,31 +123,28 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 	}
 	warn(a.File, a.Warnings)
 	warn(b.File, b.Warnings)
-	return o.table.Write(cmd, all.table())
+	return o.table.WriteUnder(cmd, all.Heading, all.table(o.table.Form() != "csv"))
 }
 
-func (c *comparison) table() *table.Table {
-	t := &table.Table{Columns: []string{"metric", "A", "B", "B − A", "low", "high"}}
-	var names []string
-	var all []compare.Difference
-	add := func(metric string, d compare.Difference) {
-		names, all = append(names, metric), append(all, d)
-		row := []any{metric}
-		for _, v := range []float64{d.A, d.B, d.Difference, d.Interval.Low, d.Interval.High} {
-			row = append(row, table.Rounded{Value: v, Decimals: 4})
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	add("ACR", c.ACR)
-	for _, a := range c.CertifiedAccuracy {
-		add(fmt.Sprintf("r = %g", a.Radius), a.Difference)
+// onTrust is the heading of two published logs.
+const onTrust = "Published logs do not say their settings: that n, α, σ and rule are equal is taken on " +
+	"trust. --n, --alpha and --sigma check their radii."
+
+// table has the verdicts too, but for CSV, whose columns stay for programs that count them.
+func (c *comparison) table(withVerdicts bool) *table.Table {
+	t := comparedTable("metric", withVerdicts)
+	t.add("ACR", c.ACR, c.Verdicts[0])
+	for i, a := range c.CertifiedAccuracy {
+		t.add(c.Verdicts[i+1].Metric, a.Difference, c.Verdicts[i+1])
 	}
 	t.Notes = append(t.Notes,
 		fmt.Sprintf("A: %s. B: %s. Over the %d images that both have with a label.", c.A, c.B, c.Images),
-		fmt.Sprintf("Low and high: the %g %% interval of B − A, by the paired bootstrap with %d resamples, seed %d.",
-			100*c.Bootstrap.Confidence, c.Bootstrap.Resamples, c.Bootstrap.Seed))
-	if text := claimed(c.Bootstrap.Confidence, names, all); text != "" {
-		t.Notes = append(t.Notes, text)
+		fmt.Sprintf("Low and high: the %g %% interval of B − A, paired, by %s.", 100*c.Bootstrap.Confidence,
+			compare.MethodOf(c.Images, c.Bootstrap)))
+	t.Notes = append(t.Notes, t.claimed(c.Bootstrap.Confidence)...)
+	if len(c.Beyond) > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("Not compared, beyond the smaller cap of %.4f: %s.", c.Cap,
+			"r = "+strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Beyond), " ", ", "), "[]")))
 	}
 	if c.Unlabelled > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("Without a label, not compared: %d images.", c.Unlabelled))
@@ -132,7 +155,40 @@ func (c *comparison) table() *table.Table {
 	if len(c.OnlyB) > 0 {
 		t.Notes = append(t.Notes, "Only in B, not compared: "+imageList(c.OnlyB))
 	}
+	return t.Table
+}
+
+// differences is a table of differences B − A.
+type differences struct {
+	*table.Table
+	verdicts bool
+}
+
+func comparedTable(first string, withVerdicts bool) *differences {
+	t := &differences{table.New(first, "A", "B", "B − A", "low", "high"), withVerdicts}
+	if withVerdicts {
+		t.Columns = append(t.Columns, "p", "verdict")
+	}
 	return t
+}
+
+func (t *differences) add(name string, d compare.Difference, v compare.Verdict) {
+	row := []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low),
+		four(d.Interval.High)}
+	if t.verdicts {
+		row = append(row, four(d.Corrected()), v.Verdict)
+	}
+	t.Add(row...)
+}
+
+// claimed says how verdicts follow from p.
+func (t *differences) claimed(confidence float64) []string {
+	if !t.verdicts || len(t.Rows) < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("p: of no difference, corrected by Holm for these %d. At most %.3g is a "+
+		"verdict, where no setting differs. Intervals stand for one difference alone.",
+		len(t.Rows), 1-confidence)}
 }
 
 func isFolder(path string) bool {
@@ -150,21 +206,9 @@ func imageList(images []int) string {
 	return fmt.Sprintf("%d images: %s%s.", len(images), strings.ReplaceAll(text, " ", ", "), rest)
 }
 
-// claimed says which of several differences may be claimed together at a level of confidence, by their names in order.
-// It is "" for one difference.
-func claimed(confidence float64, names []string, of []compare.Difference) string {
-	var shown []string
-	for i, d := range of {
-		if d.Holm == nil {
-			return ""
-		}
-		if *d.Holm <= 1-confidence {
-			shown = append(shown, names[i])
-		}
+func checkCap(most float64) error {
+	if !(most >= 0) || math.IsInf(most, 0) {
+		return cli.Usagef("--cap %v: expected a radius, or 0 for none", most)
 	}
-	if len(shown) == 0 {
-		shown = []string{"none"}
-	}
-	return fmt.Sprintf("Of the %d differences, these may be claimed together (p corrected by Holm, at most %.3g): %s.",
-		len(of), 1-confidence, strings.Join(shown, ", "))
+	return nil
 }

@@ -7,6 +7,10 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/rs/certlog"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // radiusLimit is what a published log says of itself elsewhere, so that its radii can be checked.
@@ -51,6 +55,25 @@ func (o *logOptions) limitOf(f *pflag.FlagSet) (*radiusLimit, error) {
 		return nil, cli.Wrong(err)
 	}
 	return &o.limit, nil
+}
+
+// radiiOf are what a ledger or published log certifies, with the settings that it says, or that the flags say of logs.
+func radiiOf(l *certlog.Results, limit *radiusLimit) (compare.Radii, error) {
+	if l.Run != nil {
+		return compare.OfRun(l.Run), nil
+	}
+	r := compare.Of(l.Rows.Vectors())
+	if limit == nil {
+		return r, nil
+	}
+	r.Header = &ledger.Header{Sigma: limit.sigma, Alpha: limit.alpha,
+		Rule: ledger.Rule{Name: rs.Fixed, Looks: []ledger.Level{{Samples: limit.n, Alpha: limit.alpha}}}}
+	lower, err := bound.Lower(limit.n, limit.n, limit.alpha)
+	if err != nil {
+		return r, err
+	}
+	r.Cap, err = bound.Radius(limit.sigma, lower)
+	return r, err
 }
 
 // readLogs reads as many of the files as it can, ledgers or published logs; the error is of all others.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/table"
 )
 
@@ -22,6 +23,7 @@ type fileMetrics struct {
 	Name string `json:"name"`
 	File string `json:"file"`
 	cli.Metrics
+	Cap float64 `json:"cap,omitempty"` // largest radius that the run of a ledger can certify
 }
 
 // metricsOptions are what the flags of "ledger metrics" ask.
@@ -106,10 +108,11 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 			return o.groups(cmd, files[0])
 		}
 		return o.sweep(cmd, files[0])
-	case !(o.cap >= 0) || math.IsInf(o.cap, 0):
-		return cli.Usagef("--cap %v: expected a radius, or 0 for none", o.cap)
 	case f.Changed("names") && len(o.names) != len(files):
 		return cli.Usagef("--names has %d names for %d files", len(o.names), len(files))
+	}
+	if err := checkCap(o.cap); err != nil {
+		return err
 	}
 	limit, err := o.limitOf(f)
 	if err != nil {
@@ -127,8 +130,19 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	var all []fileMetrics
-	for _, l := range logs {
-		m := fileMetrics{names[l.File], l.File, cli.Measure(l.Rows.Capped(o.cap), o.radii, l.Warnings)}
+	heading, err := differFromFirst(logs, limit)
+	if err != nil {
+		return err
+	}
+	for i, l := range logs {
+		if i > 0 && heading[i] != "" {
+			l.Warnings = append(slices.Clone(l.Warnings), fmt.Sprintf("beside %s: %s", logs[0].File, heading[i]))
+		}
+		m := fileMetrics{Name: names[l.File], File: l.File, Metrics: cli.Measure(l.Rows.Capped(o.cap), o.radii,
+			l.Warnings)}
+		if l.Run != nil {
+			m.Cap = l.Run.RadiusCap()
+		}
 		if o.bounds {
 			d := l.Rows.Bounds()
 			m.Bounds = &d
@@ -155,10 +169,13 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 	}
 	t.Columns = append(t.Columns, "ACR")
 	tables := []*table.Table{t}
+	marked := false
 	for i, m := range all {
 		row := []any{m.Name, m.Rows, m.Abstained}
-		for j := range o.radii {
-			if j < len(m.CertifiedAccuracy) {
+		for j, radius := range o.radii {
+			if beyond := len(logs) > 1 && m.Cap > 0 && radius > m.Cap; beyond && o.table.Form() != "csv" {
+				row, marked = append(row, table.None), true
+			} else if j < len(m.CertifiedAccuracy) {
 				row = append(row, table.Rounded{Value: m.CertifiedAccuracy[j].Value, Decimals: 4})
 			} else {
 				row = append(row, table.None)
@@ -174,6 +191,9 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, n ≤ %s.", m.Name,
 				h.Model.Name, cmp.Or(o.dataName, printable.DataTitle(h.Data.Name)), h.Sigma, h.Alpha, h.Rule.Name,
 				printable.Count(h.MaxSamples())))
+			if len(all) > 1 {
+				t.Notes[len(t.Notes)-1] += fmt.Sprintf(" No radius above %.4f.", m.Cap)
+			}
 		}
 		if m.Bounds == nil || m.Bounds.Images == 0 {
 			continue
@@ -188,5 +208,29 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 		}
 		tables = append(tables, b)
 	}
+	if marked {
+		t.Notes = append(t.Notes, "–: beyond the largest radius that these noise samples can certify.")
+	}
 	return tables
+}
+
+// differFromFirst says of each file after the first what differs from it, where that is more than the model.
+func differFromFirst(logs []*certlog.Results, limit *radiusLimit) (headings []string, err error) {
+	headings = make([]string, len(logs))
+	var first compare.Radii
+	for i, l := range logs {
+		r, err := radiiOf(l, limit)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			first = r
+			continue
+		}
+		differ := compare.Differ(first.Header, r.Header)
+		if slices.ContainsFunc(differ, func(s compare.Setting) bool { return s.Name != "model" }) {
+			headings[i] = compare.Heading(differ)
+		}
+	}
+	return headings, nil
 }

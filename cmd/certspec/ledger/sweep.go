@@ -28,6 +28,7 @@ type sweptTable struct {
 type sweptComparison struct {
 	A          string   `json:"a"`
 	B          string   `json:"b"`
+	Heading    string   `json:"heading"` // what differs between the two, and what may be claimed
 	Unfinished []string `json:"unfinished"`
 	*compare.SweepComparison
 }
@@ -63,12 +64,12 @@ func (o *metricsOptions) sweep(cmd *cobra.Command, folder string) error {
 		return fmt.Errorf("%s has no complete clean.ledger to compare with; certspec sweep makes it", folder)
 	case o.against == "clean":
 		b := s.Radii()
-		c, err := compare.Sweeps(cmd.Context(), compare.Uncorrupted(b, compare.Of(s.Clean.Rows.Vectors())), b,
+		c, err := compare.Sweeps(cmd.Context(), compare.Uncorrupted(b, compare.OfRun(s.Clean)), b,
 			o.bootstrap)
 		if err != nil {
 			return cli.Usage(err)
 		}
-		all := sweptComparison{folder + ", clean", folder, unfinished, c}
+		all := sweptComparison{folder + ", clean", folder, cleanHeading, unfinished, c}
 		return all.print(cmd, sweeps, &o.table, *o.json)
 	case o.against != "":
 		return cli.Usagef("--against %s with %s, a sweep: expected clean", o.against, folder)
@@ -85,7 +86,7 @@ func (o *metricsOptions) sweep(cmd *cobra.Command, folder string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), t)
 	}
-	return writeSweep(cmd, &o.table, t.table(s), c.Severities)
+	return writeSweep(cmd, &o.table, "", t.table(s), c.Severities)
 }
 
 // sweeps prints the differences of two sweeps.
@@ -98,7 +99,7 @@ func (o *compareOptions) sweeps(cmd *cobra.Command, folders []string) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	all := sweptComparison{folders[0], folders[1], unfinished, c}
+	all := sweptComparison{folders[0], folders[1], compare.Heading(c.Differ), unfinished, c}
 	return all.print(cmd, sweeps, &o.table, *o.json)
 }
 
@@ -106,12 +107,16 @@ func (c *sweptComparison) print(cmd *cobra.Command, sweeps []*sweep.Sweep, to *c
 	if asJSON {
 		return cli.PrintJSON(cmd.OutOrStdout(), c)
 	}
-	return writeSweep(cmd, to, c.table(sweeps), c.Severities)
+	return writeSweep(cmd, to, c.Heading, c.table(sweeps, to.Form() != "csv"), c.Severities)
 }
+
+// cleanHeading is that of a sweep beside its clean run.
+const cleanHeading = "One model under the same settings: the images differ, clean (A) and corrupted (B)."
 
 // writeSweep puts the severities that a row is a mean over beside its name. CSV stays as it was, for
 // programs that count columns.
-func writeSweep(cmd *cobra.Command, to *cli.TableOptions, t *table.Table, severities []int) error {
+func writeSweep(cmd *cobra.Command, to *cli.TableOptions, heading string, t *table.Table,
+	severities []int) error {
 	if to.Form() != "csv" {
 		t.Columns = slices.Insert(t.Columns, 1, "severities")
 		for i, row := range t.Rows {
@@ -122,7 +127,7 @@ func writeSweep(cmd *cobra.Command, to *cli.TableOptions, t *table.Table, severi
 			t.Rows[i] = slices.Insert(row, 1, any(over))
 		}
 	}
-	return to.Write(cmd, t)
+	return to.WriteUnder(cmd, heading, t)
 }
 
 // cleanRow is the row of images without a corruption.
@@ -162,28 +167,23 @@ func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
 	return t
 }
 
-func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
-	t := &table.Table{Columns: []string{"corruption", "A", "B", "B − A", "low", "high"}}
-	var names []string
-	var all []compare.Difference
-	add := func(name string, d compare.Difference) {
-		names, all = append(names, name), append(all, d)
-		t.Rows = append(t.Rows, []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low),
-			four(d.Interval.High)})
+func (c *sweptComparison) table(sweeps []*sweep.Sweep, withVerdicts bool) *table.Table {
+	t := comparedTable("corruption", withVerdicts)
+	verdicts := map[string]compare.Verdict{}
+	for _, v := range c.Verdicts {
+		verdicts[v.Metric] = v
 	}
 	for _, d := range c.Corruptions {
-		add(d.Name, d.Difference)
+		t.add(d.Name, d.Difference, verdicts[d.Name])
 	}
 	for _, d := range c.Groups {
-		add(meanName(d.Name), d.Difference)
+		t.add(meanName(d.Name), d.Difference, verdicts[d.Name])
 	}
-	add("mACR", c.MACR)
+	t.add("mACR", c.MACR, verdicts["mACR"])
 	t.Notes = append(t.Notes, runNote("A: "+c.A, sweeps[0]), runNote("B: "+c.B, sweeps[len(sweeps)-1]),
 		intervalNote(c.Images, c.Severities, c.Bootstrap))
-	if text := claimed(c.Bootstrap.Confidence, names, all); text != "" {
-		t.Notes = append(t.Notes, text)
-	}
-	return t
+	t.Notes = append(t.Notes, t.claimed(c.Bootstrap.Confidence)...)
+	return t.Table
 }
 
 func runNote(name string, s *sweep.Sweep) string {
@@ -198,6 +198,5 @@ func runNote(name string, s *sweep.Sweep) string {
 
 func intervalNote(images int, severities []int, b resample.Options) string {
 	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% "+
-		"interval of the bootstrap over images, %s resamples, seed %d.",
-		images, listed(severities), 100*b.Confidence, printable.Count(b.Resamples), b.Seed)
+		"interval of %s.", images, listed(severities), 100*b.Confidence, compare.MethodOf(images, b))
 }

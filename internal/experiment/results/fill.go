@@ -58,6 +58,7 @@ type FilledLine struct {
 	Found map[string]any `json:"found,omitempty"`
 
 	start   string   // model that training began with
+	sigma   float64  // of the noise
 	recipe  string   // "" where there is none
 	foreign []string // sets of foreign images
 }

@@ -189,3 +189,32 @@ func TestDamagedResults(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Lines of another σ are not compared, since the difference may be that of σ: a note says so.
+func TestLinesOfAnotherNoise(t *testing.T) {
+	folder := handmade(t)
+	m, err := store.ReadManifest(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Models {
+		sigma := .25
+		if m.Models[i].Name == "b@1" || m.Models[i].Name == "b@2" {
+			sigma = .5
+		}
+		m.Models[i].Sigma = &sigma
+	}
+	if err := m.Write(folder); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Lines[1].Values[0].Difference != nil || f.Lines[2].Values[0].Difference == nil {
+		t.Errorf("B − A: %+v, C − A: %+v", f.Lines[1].Values[0].Difference, f.Lines[2].Values[0].Difference)
+	}
+	if notes := strings.Join(f.Notes, "\n"); !strings.Contains(notes, "clean, B: not compared with A, as settings differ: σ 0.25, 0.5.") || strings.Contains(notes, "C: not compared") {
+		t.Error(notes)
+	}
+}

@@ -25,7 +25,7 @@ func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {
 	var shares []*store.Radii
 	for _, name := range l.Models {
 		m := f.Manifest.Model(name)
-		line.Data, line.start = m.Data, m.Start
+		line.Data, line.start, line.sigma = m.Data, m.Start, m.Noise()
 		if recipe, _, ok := strings.Cut(name, "@"); ok {
 			line.recipe = recipe
 		}
@@ -132,8 +132,9 @@ func meanOver(of []float64) OverSeeds {
 	return m
 }
 
-// differences compares the main metrics with the line that the table says, of the same data.
-func (f *TableBuilder) differences(t *Filled) error {
+// differences compares the main metrics with the line that the table says, of the same data. Lines of another σ are not
+// compared, as the difference may be that of σ; a note names them.
+func (f *TableBuilder) differences(t *Filled) (notes []string, err error) {
 	for k, metric := range t.Metrics {
 		if !metric.Main {
 			continue
@@ -144,14 +145,19 @@ func (f *TableBuilder) differences(t *Filled) error {
 			if at < 0 || at == i || l.Values[k] == nil || t.Lines[at].Values[k] == nil {
 				continue
 			}
+			if of := t.Lines[at].sigma; l.sigma != of {
+				notes = append(notes, fmt.Sprintf("%s, %s: not compared with %s, as settings differ: σ %g, %g.",
+					metric.Name, l.Title, t.Compare, of, l.sigma))
+				continue
+			}
 			d, err := l.Values[k].Minus(f.ctx, t.Lines[at].Values[k], f.bootstrap)
 			if err != nil {
-				return err
+				return notes, err
 			}
 			l.Values[k].Difference = d
 		}
 	}
-	return nil
+	return notes, nil
 }
 
 // holmCorrection corrects the p-values of the differences that a table shows by Holm's method, keeps them

@@ -46,7 +46,8 @@ func (m radiusReader) fill(f *TableBuilder, out *Filled) (notes []string, err er
 		"%d); seeds, where there are two or more, are left out in turn and add Student's t. Of one seed they are "+
 		"for this network. Differences are paired by image. Least and largest are over the seeds.",
 		100*b.Confidence, b.Resamples, b.Seed)
-	return notes, f.differences(out)
+	apart, err := f.differences(out)
+	return append(notes, apart...), err
 }
 
 func (radiusReader) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {

@@ -310,7 +310,7 @@ func TestTrialIsRemembered(t *testing.T) {
 	if first.Major != 0 || first.Minor == 0 || first.Platform == "" || !strings.HasPrefix(first.Digest, "sha256:") {
 		t.Errorf("found %+v", first)
 	}
-	record, err := recordPath(path)
+	record, err := recordPath(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,6 +334,40 @@ func TestTrialIsRemembered(t *testing.T) {
 	edit(`"size":`, `"size":1`) // the file has another size than the record says
 	if again, err := checkPlugin(path); err != nil || again.Digest != first.Digest {
 		t.Errorf("check after a change: %+v, %v; expected a new trial", again, err)
+	}
+}
+
+// Flags that a plugin does not take end a child, not this process: XLA is passed over, and the sentence names them. A
+// trial with flags is remembered by itself.
+func TestFlagsOfAnotherVersion(t *testing.T) {
+	path := needXLA(t).Path
+	t.Setenv("CERTSPEC_CACHE", t.TempDir())
+	t.Setenv(Variable, "")
+	t.Setenv(GoMLXVariable, "")
+	for flags, want := range map[string]string{
+		"--xla_gpu_graph_level=0":                          "XLA_FLAGS has --xla_gpu_graph_level=0, with which the plugin",
+		"--xla_cpu_enable_fast_math=false --xla_nonsense":  "XLA_FLAGS has --xla_nonsense, with which the plugin",
+		"--xla_force_host_platform_device_count=notnumber": "XLA_FLAGS has --xla_force_host_platform_device_count=notnumber, with which",
+		filepath.Join(t.TempDir(), "none"):                 "none, with which the plugin",
+	} {
+		t.Setenv(flagsVariable, flags)
+		if _, err := checkPlugin(path); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "XLA passed over: ") {
+			t.Errorf("%s: %v; expected %q", flags, err, want)
+		}
+	}
+	t.Setenv(flagsVariable, "--xla_cpu_enable_fast_math=false")
+	known, err := checkPlugin(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for flags, remembered := range map[string]bool{known.Flags: true, "": false} {
+		record, err := recordPath(path, flags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(record); (err == nil) != remembered {
+			t.Errorf("%q: remembered is %v", flags, err)
+		}
 	}
 }
 

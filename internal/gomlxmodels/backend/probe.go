@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -25,9 +26,10 @@ type pluginCheck struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
-	Client   string    `json:"client"` // go-xla's version; a newer one tries again
-	Digest   string    `json:"digest"` // first digits of the file's SHA-256
-	Major    int       `json:"major"`  // of the plugin's PJRT C API
+	Client   string    `json:"client"`          // go-xla's version; a newer one tries again
+	Flags    string    `json:"flags,omitempty"` // XLA_FLAGS, which a plugin may refuse by ending the process
+	Digest   string    `json:"digest"`          // first digits of the file's SHA-256
+	Major    int       `json:"major"`           // of the plugin's PJRT C API
 	Minor    int       `json:"minor"`
 	Platform string    `json:"platform"` // "cpu" or "cuda"
 }
@@ -35,7 +37,7 @@ type pluginCheck struct {
 // of reports whether the check is of the same file, by the same client.
 func (c pluginCheck) of(file pluginCheck) bool {
 	return c.Path == file.Path && c.Size == file.Size && c.Modified.Equal(file.Modified) && c.Client == file.Client &&
-		c.Digest != ""
+		c.Flags == file.Flags && c.Digest != ""
 }
 
 // failed holds the errors of trials, by file, for the life of this process.
@@ -44,6 +46,9 @@ var failed sync.Map
 // clientAPI is the PJRT C API that go-xla v0.4.2 is compiled against
 // (PJRT_API_MAJOR and PJRT_API_MINOR in its pjrt_c_api.h).
 const clientAPI = "0.104"
+
+// flagsVariable holds settings of XLA. A plugin that does not know one of them ends the process.
+const flagsVariable = "XLA_FLAGS"
 
 // checkPlugin makes sure that a plugin file can be loaded and runs a small program,
 // without risk for this process.
@@ -57,9 +62,9 @@ func checkPlugin(path string) (pluginCheck, error) {
 	}
 	want := pluginCheck{
 		Path: path, Size: info.Size(), Modified: info.ModTime().UTC(),
-		Client: moduleVersion(xlaModule),
+		Client: moduleVersion(xlaModule), Flags: os.Getenv(flagsVariable),
 	}
-	record, recordErr := recordPath(path)
+	record, recordErr := recordPath(path, want.Flags)
 	if recordErr == nil {
 		var old pluginCheck
 		if text, err := os.ReadFile(record); err == nil && json.Unmarshal(text, &old) == nil && old.of(want) {
@@ -89,10 +94,14 @@ func checkPlugin(path string) (pluginCheck, error) {
 	return want, nil
 }
 
-func recordPath(plugin string) (string, error) {
+// recordPath has a file for each plugin and, where there are some, flags.
+func recordPath(plugin, flags string) (string, error) {
 	dir, err := cache.Dir("plugins", "checked")
 	if err != nil {
 		return "", err
+	}
+	if flags != "" {
+		plugin += "\n" + flags
 	}
 	name := sha256.Sum256([]byte(plugin))
 	return filepath.Join(dir, hex.EncodeToString(name[:8])+".json"), nil
@@ -143,6 +152,20 @@ func init() {
 
 const probeTime = 5 * time.Minute // a second, on a machine that is not busy
 
+// refusedFlags are those in the last words of a plugin that does not know them; fatal is how XLA's logs mark such words.
+var (
+	refusedFlags = regexp.MustCompile(`Unknown flags? in ` + flagsVariable + `:(.*)`)
+	fatal        = regexp.MustCompile(`(?m)^F\d{4} [^\]\n]*\] (.*)$`)
+)
+
+// lastWords are the line of a log that says why a process ended, or its first line.
+func lastWords(log string) string {
+	if words := fatal.FindStringSubmatch(log); words != nil {
+		return words[1]
+	}
+	return firstLine(log)
+}
+
 // probe tries a plugin in a process of its own.
 func probe(path string) (finding, error) {
 	program, err := os.Executable()
@@ -151,6 +174,7 @@ func probe(path string) (finding, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
+	flags := os.Getenv(flagsVariable)
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append(os.Environ(), probeVariable+"="+path)
 	var stdout, stderr bytes.Buffer
@@ -173,10 +197,17 @@ func probe(path string) (finding, error) {
 		return finding{}, fmt.Errorf("XLA plugin %s: %s%s", path, last.Error, version)
 	case ctx.Err() != nil:
 		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it did not end within %v%s", path, probeTime, version)
+	case runErr != nil && flags != "":
+		why := lastWords(stderr.String())
+		if unknown := refusedFlags.FindStringSubmatch(why); unknown != nil {
+			flags, why = strings.TrimSpace(unknown[1]), "it does not know that"
+		}
+		return finding{}, fmt.Errorf("XLA passed over: %s has %s, with which the plugin %s ends the program (%s); "+
+			"correct it, or unset %[1]s", flagsVariable, flags, path, why)
 	case runErr != nil || last.Platform == "":
 		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it crashed: %s%s; it is damaged, too old or for "+
 			"another machine",
-			path, firstLine(stderr.String()), version)
+			path, lastWords(stderr.String()), version)
 	}
 	return last, nil
 }

@@ -65,7 +65,7 @@ func openXLA(path, options string, checked pluginCheck) (b *Backend, err error) 
 	}
 	version := fmt.Sprintf("%s, PJRT %d.%d, plugin %s", moduleVersion(xlaModule), checked.Major, checked.Minor,
 		checked.Digest)
-	for _, setting := range []string{os.Getenv("XLA_FLAGS"), options} {
+	for _, setting := range []string{os.Getenv(flagsVariable), options} {
 		if setting != "" {
 			version += ", " + setting
 		}

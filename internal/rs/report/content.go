@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/table"
 )
@@ -237,8 +238,12 @@ func (r *Report) counts(d *document) {
 		if r.Labelled > 20_000 { // see resample.Means
 			form = "computed for so many images, without resamples"
 		}
+		by := fmt.Sprintf("the bootstrap (percentile form, %s)", form)
+		if r.Labelled < compare.LeastImages {
+			by = compare.MethodOf(r.Labelled, r.Bootstrap)
+		}
 		d.add(words(fmt.Sprintf("The average certified radius counts wrong classes and abstentions as 0. Its interval "+
-			"is of the bootstrap (percentile form, %s).", form)))
+			"is of %s.", by)))
 	}
 	if r.Bounds.Images == 0 {
 		return

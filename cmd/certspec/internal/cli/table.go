@@ -2,10 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/table"
 )
 
@@ -40,10 +42,26 @@ func (o *TableOptions) Form() string {
 	return "markdown"
 }
 
+// WriteUnder writes a table under a line, which is the first note of forms that have nothing above a table.
+func (o *TableOptions) WriteUnder(cmd *cobra.Command, line string, tables ...*table.Table) error {
+	switch {
+	case line == "":
+	case o.Form() == "markdown":
+		return o.write(cmd, []string{printable.Line(line) + "\n"}, tables)
+	default:
+		tables[0].Notes = slices.Insert(tables[0].Notes, 0, line)
+	}
+	return o.write(cmd, nil, tables)
+}
+
 // Write writes tables, with an empty line between them.
 func (o *TableOptions) Write(cmd *cobra.Command, tables ...*table.Table) error {
+	return o.write(cmd, nil, tables)
+}
+
+// write puts parts before the tables.
+func (o *TableOptions) write(cmd *cobra.Command, parts []string, tables []*table.Table) error {
 	form := o.Form()
-	var parts []string
 	for _, t := range tables {
 		text, ok := t.Render(form)
 		switch {

@@ -40,11 +40,11 @@ func ReadLedgers(folders ...string) ([]certified.Model, error) {
 		}
 		m := certified.Model{Name: filepath.Base(absolute),
 			Setting: certified.SettingOf(plan.Header(), s.Header.Sigma, plan.Alpha(), plan.RadiusCap()),
-			Clean:   labelled(s.Clean.Rows), Shifted: map[certified.Cell]rs.Rows{},
+			Header:  &s.Clean.Header, Clean: labelled(s.Clean.Rows), Shifted: map[certified.Cell]rs.Rows{},
 			Data: map[certified.Cell]string{{}: s.Clean.Header.Data.Digest}}
 		for _, c := range s.Corrupted {
 			cell := certified.Cell{Corruption: c.Corruption, Severity: c.Severity}
-			m.Shifted[cell], m.Data[cell] = labelled(c.Rows), c.Digest
+			m.Shifted[cell], m.Data[cell] = labelled(c.Rows), c.Header.Data.Digest
 		}
 		models = append(models, m)
 	}
