@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -49,7 +51,7 @@ func (g *gated) Prepare(ctx context.Context) error {
 	return err
 }
 
-func (g *gated) Run(_ context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
+func (g *gated) Run(ctx context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
 	now := clock(g.processor)
 	start, from := time.Now(), now()
 	g.gate.let()
@@ -58,12 +60,14 @@ func (g *gated) Run(_ context.Context, d time.Duration) (units float64, elapsed 
 		case err := <-g.ended:
 			g.ended <- err
 			return 0, 0, fmt.Errorf("the work ended before its time: %w", err)
+		case <-ctx.Done(): // of a model that never answers too
+			return 0, 0, ctx.Err()
 		case <-g.gate.answered:
 			if time.Since(start) < d {
 				continue
 			}
-			units = float64(g.gate.hold())
-			return units, now() - from, nil
+			samples, err := g.gate.hold(ctx)
+			return float64(samples), now() - from, err
 		}
 	}
 }
@@ -73,9 +77,17 @@ func (g *gated) Close() {
 		return
 	}
 	g.stop()
-	<-g.ended
+	g.gate.close()
+	select {
+	case <-g.ended:
+	case <-time.After(closing):
+		fmt.Fprintf(os.Stderr, "%s: no answer within %v of its end; it is left running\n", g.version, closing)
+	}
 	g.stop = nil
 }
+
+// closing is how long the calls under way may take when a contender is closed.
+const closing = 10 * time.Second
 
 // gate is a model whose callers wait while it is shut. It is born shut.
 type gate struct {
@@ -85,8 +97,9 @@ type gate struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	open    bool
-	inside  int // calls on their way
-	samples int // answered since the gate was opened
+	closed  bool // for good: callers get an error at once, instead of when a certification aborts them
+	inside  int  // calls on their way
+	samples int  // answered since the gate was opened
 }
 
 func newGate(model classifier.Classifier) *gate {
@@ -97,18 +110,14 @@ func newGate(model classifier.Classifier) *gate {
 
 // Classify waits for the gate, or for the end of ctx.
 func (g *gate) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
-	defer context.AfterFunc(ctx, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.changed.Broadcast()
-	})()
+	defer context.AfterFunc(ctx, g.wake)()
 	g.mu.Lock()
-	for !g.open && ctx.Err() == nil {
+	for !g.open && !g.closed && ctx.Err() == nil {
 		g.changed.Wait()
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || g.closed {
 		g.mu.Unlock()
-		return err
+		return cmp.Or(err, context.Canceled)
 	}
 	g.inside++
 	g.mu.Unlock()
@@ -141,13 +150,29 @@ func (g *gate) let() {
 	g.changed.Broadcast()
 }
 
-// hold shuts the gate, waits for the calls on their way and returns the count.
-func (g *gate) hold() int {
+// hold shuts the gate, waits for the calls on their way, or for the end of ctx, and returns the count.
+func (g *gate) hold(ctx context.Context) (int, error) {
+	defer context.AfterFunc(ctx, g.wake)()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = false
-	for g.inside > 0 {
+	for g.inside > 0 && ctx.Err() == nil {
 		g.changed.Wait()
 	}
-	return g.samples
+	return g.samples, ctx.Err()
+}
+
+// close sends back who waits at the gate, and who comes.
+func (g *gate) close() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.wake()
+}
+
+// wake lets those who wait look again.
+func (g *gate) wake() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.changed.Broadcast()
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,6 +67,55 @@ func TestGatedReportsTheEnd(t *testing.T) {
 	for range 2 {
 		if err := g.Prepare(context.Background()); !errors.Is(err, broken) {
 			t.Errorf("got %v, want %v", err, broken)
+		}
+	}
+}
+
+// stuck is a model that never answers from a moment on.
+type stuck struct {
+	counting
+	now *atomic.Bool
+}
+
+func (s stuck) Classify(context.Context, classifier.Batch, *classifier.Result) error {
+	if s.now.Load() {
+		select {}
+	}
+	return nil
+}
+
+// An interrupt ends a turn of a model that never answers.
+func TestInterruptReachesAStuckModel(t *testing.T) {
+	model := stuck{now: &atomic.Bool{}}
+	g := &gated{
+		open: func() (classifier.Classifier, func(), error) { return model, func() {}, nil },
+		work: func(ctx context.Context, m classifier.Classifier) error { return classifyForEver(ctx, m, 7) },
+	}
+	if err := g.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	model.now.Store(true)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := g.Run(ctx, time.Hour)
+		ended <- err
+	}()
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A gate that is closed sends callers back at once, whatever their context.
+func TestClosedGate(t *testing.T) {
+	g := newGate(counting{})
+	waits := make(chan error, 1)
+	go func() { waits <- g.Classify(context.Background(), classifier.Batch{N: 1}, nil) }()
+	g.close()
+	for _, err := range []error{<-waits, g.Classify(context.Background(), classifier.Batch{N: 1}, nil)} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
 		}
 	}
 }

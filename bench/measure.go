@@ -36,9 +36,11 @@ type table struct {
 	Rows       []row  `json:"rows"`
 }
 
-// measure lets the contenders take turns. One that fails stays in the table with its error.
+// measure lets the contenders take turns, and gives the table after each round to keep, so that nothing is lost where it
+// is stopped. One that fails stays in the table with its error.
 // Every other round runs in reverse order, so that none always follows the same one.
-func measure(ctx context.Context, c comparison, rounds int, turn time.Duration) (table, error) {
+func measure(ctx context.Context, c comparison, rounds int, turn time.Duration, keep func(table) error) (table,
+	error) {
 	t := table{Title: c.title, References: c.references, Rows: make([]row, len(c.entries))}
 	fail := func(i int, err error) {
 		t.Rows[i].Failed = err.Error()
@@ -76,14 +78,17 @@ func measure(ctx context.Context, c comparison, rounds int, turn time.Duration) 
 			t.Rows[i].Rates = append(t.Rows[i].Rates, units/elapsed.Seconds())
 		}
 		fmt.Fprintf(os.Stderr, "%s: round %d of %d\n", c.title, round+1, rounds)
+		t.compare()
+		if err := keep(t); err != nil {
+			return t, err
+		}
 	}
 	for i, e := range c.entries {
 		if w, ok := e.contender.(*worker); ok {
 			t.Rows[i].Faults = w.faultsPerUnit()
 		}
 	}
-	t.compare()
-	return t, nil
+	return t, keep(t)
 }
 
 // compare fills in medians and ratios.
@@ -91,9 +96,10 @@ func (t *table) compare() {
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		if r.Failed != "" {
+			r.Rate, r.Ratios = 0, nil
 			continue
 		}
-		r.Rate = median(r.Rates)
+		r.Rate, r.Ratios = median(r.Rates), nil
 		for _, reference := range t.Rows[:t.References] {
 			if reference.Failed != "" {
 				continue

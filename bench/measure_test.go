@@ -37,9 +37,16 @@ func TestMeasure(t *testing.T) {
 	b := &fixed{name: "b", rates: []float64{50, 20, 80}, log: &log}
 	c := &fixed{name: "c", err: errors.New("no compiler"), log: &log}
 	d := &fixed{name: "d", rates: []float64{1}, log: &log}
-	got, err := measure(context.Background(), comparison{"test", 1, []entry{{"a", a}, {"b", b}, {"c", c}, {"d", d}}}, 3, time.Second)
+	var written []int
+	got, err := measure(context.Background(), comparison{"test", 1, []entry{{"a", a}, {"b", b}, {"c", c}, {"d", d}}}, 3, time.Second, func(t table) error {
+		written = append(written, len(t.Rows[0].Rates))
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Equal(written, []int{1, 2, 3, 3}) { // rounds behind what was kept
+		t.Errorf("kept after rounds %v", written)
 	}
 	// Turns within a round, every other round reversed; a contender that failed is not asked again.
 	want := "a b d d b a a b close d close c close b close a"
@@ -64,7 +71,7 @@ func TestMeasureStops(t *testing.T) {
 	var log []string
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := measure(ctx, comparison{"test", 1, []entry{{"a", &fixed{name: "a", log: &log}}}}, 1, time.Second)
+	_, err := measure(ctx, comparison{"test", 1, []entry{{"a", &fixed{name: "a", log: &log}}}}, 1, time.Second, func(table) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}

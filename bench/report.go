@@ -61,12 +61,12 @@ func (b benchmark) run(ctx context.Context, s settings) error {
 		Turn:      s.turn.String(),
 	}
 	for _, c := range cases {
-		t, err := measure(ctx, c, s.rounds, s.turn)
+		before := slices.Clip(r.Tables)
+		t, err := measure(ctx, c, s.rounds, s.turn, func(t table) error {
+			r.Tables = append(before, t)
+			return r.write(s.out)
+		})
 		if err != nil {
-			return err
-		}
-		r.Tables = append(r.Tables, t)
-		if err := r.write(s.out); err != nil {
 			return err
 		}
 		fmt.Printf("%s\n%s\n\n", t.Title, t.render(b.unit).Render())
