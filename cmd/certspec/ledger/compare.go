@@ -62,6 +62,7 @@ two has are left out.`,
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "radii", "cap", "confidence", "out", "format")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
 	return cmd
 }
