@@ -71,6 +71,7 @@ class Svg(str):
     _repr_svg_ = str.__str__
     ledgers: Sequence[str] = ()
     heading: str = ""
+    names: Sequence[str] = ()
 
     def save(self, path: Path) -> str:
         """Write it as .svg, and return the path.
@@ -81,8 +82,9 @@ class Svg(str):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(self)
         elif self.ledgers:
-            title = [f"--title={self.heading}"] if self.heading else []
-            run(["ledger", "plot", *self.ledgers, *title, f"--out={os.fspath(path)}"])
+            names = ",".join(name.replace(", ", " ").replace(",", " ") for name in self.names)
+            run(["ledger", "plot", *self.ledgers, f"--title={self.heading}", f"--names={names}",
+                 f"--out={os.fspath(path)}"], show=False)
         else:
             raise ImportError(f"{os.fspath(path)}: .png and .pdf of this figure need matplotlib: "
                               "pip install 'certspec[plot]', or save it as .svg")
@@ -124,6 +126,7 @@ def draw(panels: Sequence[Panel], ax: Axes | None = None, label: str | None = No
             raise
         figure = Svg(_svg(panels, label))
         figure.ledgers, figure.heading = panels[0].ledgers, panels[0].title
+        figure.names = [_named(panels[0], curve, label) for curve in panels[0].curves]
         if out is not None:
             figure.save(out)
         return figure

@@ -49,7 +49,7 @@ class Signatures(unittest.TestCase):
                       "sigma: float", "layout: str = 'chw'"):
             self.assertEqual(str(found[words.split(":")[0]]), words)
         said = certspec.run("certify", "--help")
-        for words in ("false (default 0.001)", "(default staged)", "arithmetic only) (default grid)"):
+        for words in ("false (default 0.001)", "(default staged)", "(default grid) --block"):
             self.assertIn(words, re.sub(r"\s+", " ", said))
 
     def test_help_fits_a_screen(self):

@@ -179,6 +179,11 @@ class InSvg(unittest.TestCase):
                 path = figure.save(os.path.join(folder, "curve.svg"))
                 with open(path, encoding="utf-8") as file:
                     self.assertEqual(file.read(), figure)
+            for ending, magic in (("pdf", b"%PDF"), ("png", b"\x89PNG")):  # which the program draws
+                path = certspec.plot(run, run, labels=["a, b", "c"], title="Mine").save(
+                    os.path.join(folder, "curve." + ending))
+                with open(path, "rb") as file:
+                    self.assertTrue(file.read(8).startswith(magic))
             with self.assertRaisesRegex(ImportError, r"certspec\[plot\]"):
                 attacked.plot(out=os.path.join(folder, "attack.png"))
             with self.assertRaisesRegex(ValueError, "expected .svg, .png or .pdf"):
