@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -211,5 +214,77 @@ func TestClippedDebiasedError(t *testing.T) {
 	}
 	if got := jsonOf(t, "calib", "metrics", "--in", file, "--json"); got["debiased_ece_clipped"] != true || got["accuracy"] != 0.5 {
 		t.Errorf("%v", got)
+	}
+}
+
+// Without a home folder no library logs on standard error, and a file of another form is told as what it is.
+func TestWithoutHomeAndOtherForms(t *testing.T) {
+	cmd, stdout, stderr := program(t, "version")
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "HOME=") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	if err := cmd.Run(); err != nil || stderr.Len() > 0 || !strings.HasPrefix(stdout.String(), "certspec ") {
+		t.Errorf("%v: %s%s", err, stdout, stderr)
+	}
+	t.Chdir(t.TempDir())
+	for name, says := range map[string]string{"net.onnxtxt": "ONNX as text is not read; expected an .onnx file", "net.tflite": "a file of a form that is not read (.tflite)"} {
+		if err := os.WriteFile(name, []byte("ir_version: 8"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cmd, _, stderr := program(t, "certify", name, "--data", "synthetic/test", "--sigma", "0.25")
+		if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), says) {
+			t.Errorf("%s: %v: %s", name, err, stderr)
+		}
+	}
+}
+
+// Tables name no folder of the machine, and a set is called as --data-name says, in the ledger, too.
+func TestDataName(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "secret", "pics")
+	writePictures(t, folder)
+	ledger := filepath.Join(t.TempDir(), "x.ledger")
+	certify := []string{"certify", "--exec", childModel("good"), "--data", folder, "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--out", ledger}
+	if _, code := output(t, certify...); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, args := range [][]string{{"ledger", "metrics", ledger}, {"ledger", "metrics", ledger, "-o", "-", "--format", "latex"}, {"report", ledger}, {"report", ledger, "--format", "latex"}} {
+		if text, code := output(t, args...); code != 0 || strings.Contains(text, "secret") || !strings.Contains(text, "pics") {
+			t.Errorf("%q: exit code %d: %s", args, code, text)
+		}
+	}
+	if text, code := output(t, "ledger", "metrics", ledger, "--data-name", "Cats and dogs"); code != 0 || !strings.Contains(text, "Cats and dogs") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	if _, code := output(t, append(certify[:len(certify)-1], filepath.Join(t.TempDir(), "named.ledger"), "--data-name", "Cats and dogs")...); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if _, code := output(t, append(certify, "--data-name", "a[b]")...); code != cli.ExitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// writePictures makes a folder with a picture in each of two classes.
+func writePictures(t *testing.T, folder string) {
+	t.Helper()
+	for i, class := range []string{"cat", "dog"} {
+		picture := image.NewNRGBA(image.Rect(0, 0, 32, 32))
+		for k := range picture.Pix {
+			picture.Pix[k] = 255 // opaque, too
+			if k%4 < 3 {
+				picture.Pix[k] = uint8(90*i + k%7 + 100)
+			}
+		}
+		var data bytes.Buffer
+		if err := png.Encode(&data, picture); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(folder, class), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, class, "0.png"), data.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

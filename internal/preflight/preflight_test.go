@@ -241,6 +241,14 @@ func TestVerdicts(t *testing.T) {
 			[]string{"class 1 for 2 (2), 2 for 1 (1)", "100 % are right, and 33 %"}},
 		"constant": {model(func([3]float64, float64) []float64 { return []float64{0, 1, 0} }), same,
 			Options{}, "different answers", Failure, []string{"class 1 (1) to every image"}},
+		"one class without noise": {model(func(m [3]float64, b float64) []float64 {
+			for i := range m {
+				if math.Abs(m[i]-0.27) > 0.02 && math.Abs(m[i]-0.74) > 0.02 {
+					return good(m, b)
+				}
+			}
+			return []float64{0, 1, 0}
+		}), same, Options{}, "different answers", Warning, []string{"one class to all 90 images as they are"}},
 		"guessing": {model(guess(0)), same, Options{}, "accuracy", Failure, []string{"no better than guessing (33 %)"}},
 		"NaN": {model(func(m [3]float64, _ float64) []float64 { return []float64{nan, m[1], m[2]} }), same,
 			Options{}, "finite outputs", Failure, []string{"90 of 90 images and 9,000 of 9,000"}},
