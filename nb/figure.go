@@ -127,7 +127,13 @@ func imageFigure(img image.Image) *Figure {
 }
 
 // String is the caption.
-func (f *Figure) String() string { return f.Caption }
+func (f *Figure) String() string {
+	title := strings.ReplaceAll(f.Title, "\n", ", ")
+	if title == "" || strings.Contains(f.Caption, title) {
+		return f.Caption
+	}
+	return title + ": " + f.Caption
+}
 
 // Save writes the figure in the form that the file's extension names: .svg, .png or .pdf, or the numbers behind it as
 // .csv.
@@ -156,18 +162,18 @@ func (f *Figure) Save(path string) error {
 }
 
 func (f *Figure) svg() ([]byte, error) {
-	return figure.SVG(f.Width, f.Height, f.Caption, f.drawn)
+	return figure.SVG(f.Width, f.Height, f.String(), f.drawn)
 }
 
 func (f *Figure) png() ([]byte, error) { return figure.PNG(f.Width, f.Height, f.drawn) }
 
 func (f *Figure) pdf() ([]byte, error) {
-	return figure.PDF(f.Width, f.Height, f.Caption, f.drawn)
+	return figure.PDF(f.Width, f.Height, f.String(), f.drawn)
 }
 
 // bundle is the forms that a page may choose from.
 func (f *Figure) bundle() (map[protocol.MIMEType]any, error) {
-	data := map[protocol.MIMEType]any{protocol.MIMETextPlain: f.Caption}
+	data := map[protocol.MIMEType]any{protocol.MIMETextPlain: f.String()}
 	picture, err := f.png()
 	if err != nil {
 		return nil, err

@@ -120,6 +120,6 @@ func picture(f *Figure) string {
 		return drawing
 	}
 	pixels, _ := data[protocol.MIMEImagePNG].([]byte)
-	return fmt.Sprintf(`<img alt="%s" width="%.0f" src="data:image/png;base64,%s"/>`, html.EscapeString(f.Caption),
+	return fmt.Sprintf(`<img alt="%s" width="%.0f" src="data:image/png;base64,%s"/>`, html.EscapeString(f.String()),
 		f.Width.Points()/0.75, base64.StdEncoding.EncodeToString(pixels))
 }

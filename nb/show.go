@@ -136,7 +136,7 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 				drawn = data[protocol.MIMEImagePNG].([]byte)
 			}
 			page += fmt.Sprintf(`<img alt="%s" style="max-width:100%%" width="%.0f" src="data:image/%s;base64,%s"/>`,
-				html.EscapeString(v.Caption), v.Width.Points()/0.75, kind, base64.StdEncoding.EncodeToString(drawn))
+				html.EscapeString(v.String()), v.Width.Points()/0.75, kind, base64.StdEncoding.EncodeToString(drawn))
 			menu, err := v.menu()
 			if err != nil {
 				return nil, err

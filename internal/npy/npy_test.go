@@ -41,7 +41,7 @@ func TestReadErrors(t *testing.T) {
 		data []byte
 	}{
 		{"no .npy header", []byte("\x93NUM")},
-		{"begins with", []byte("PK\x03\x04......")},
+		{"an .npz archive", []byte("PK\x03\x04......")},
 		{"version 4", file(4, good)},
 		{"truncated", file(1, good)[:30]},
 		{"at most 65536", []byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{}")},
