@@ -47,11 +47,13 @@ func program(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *strin
 // childModel is the value of --exec for a model of images of 32×32×3 values and ten classes, see serveModel.
 func childModel(kind string) string { return fmt.Sprintf("'%s' as-model '%s'", os.Args[0], kind) }
 
-// serveModel speaks engine/pipe/PROTOCOL.md. The class follows from the mean of an image's values. All kinds have the same identity:
-// "slow" takes its time, "random" now and then says something else ("random30" in 30 % of its answers), "neighbours" gives all the class of the
-// mean of the batch, and "majority" the one that most images of the batch have. "nothing" has no finite output, "nothing but extremes" only for
-// images of one colour, "often nothing" for a quarter of the noise samples.
-// "changes" gives the next class from the 3,000th image on. "scores" and "softmax" are other models, see serveScores.
+// serveModel speaks engine/pipe/PROTOCOL.md. The class follows from the mean of an image's values.
+// All kinds have the same identity: "slow" takes its time, "random" now and then says something
+// else ("random30" in 30 % of its answers), "neighbours" gives all the class of the mean of the
+// batch, and "majority" the one that most images of the batch have. "nothing" has no finite output,
+// "nothing but extremes" only for images of one colour, "often nothing" for a quarter of the noise
+// samples. "changes" gives the next class from the 3,000th image on; "silent" answers no more
+// behind the 2,000th. "scores" and "softmax" are other models, see serveScores.
 func serveModel(kind string) {
 	if kind == "scores" || kind == "softmax" {
 		serveScores(kind == "softmax")
@@ -97,6 +99,9 @@ func serveModel(kind string) {
 		}
 		if kind == "majority" {
 			majority(classes)
+		}
+		if kind == "silent" && served > 2000 {
+			time.Sleep(time.Hour)
 		}
 		if served += n; kind == "changes" && served > 3000 {
 			for i := range classes {

@@ -73,3 +73,35 @@ func TestStopSignals(t *testing.T) {
 		})
 	}
 }
+
+// A model that answers no more is ended by the first interrupt, when the time for calls under way is over: the program
+// ends with 75, and nothing that was recorded is lost.
+func TestInterruptReachesASilentModel(t *testing.T) {
+	ledger := filepath.Join(t.TempDir(), "silent.ledger")
+	cmd, _, stderr := program(t, "certify", "--exec", childModel("silent"), "--data", "synthetic/test[max_index=12]", "--sigma", "0.25",
+		"--n", "8000", "--block", "50", "--out", ledger)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for recorded := 0; recorded < 2; { // the header and what was answered
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended by itself: %v: %s", err, stderr)
+		case <-time.After(5 * time.Millisecond):
+		}
+		text, _ := os.ReadFile(ledger)
+		recorded = bytes.Count(text, []byte("\n"))
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitStopped || !strings.Contains(stderr.String(), "stopped on request") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if run, err := rs.Open(ledger); err != nil || run.Complete() {
+		t.Errorf("the ledger that was left: %v", err)
+	}
+}
