@@ -38,7 +38,7 @@ func (f *TableBuilder) notes(t *Filled, of []string) []string {
 			if m.Network != "" {
 				networks[m.Network] = true
 			}
-			if m.Results == "" {
+			if m.Results == "" && (m.File == "" || m.Noise() > 0) {
 				sigmas[fmt.Sprintf("%g", m.Noise())] = true
 			}
 		}

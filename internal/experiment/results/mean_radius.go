@@ -133,7 +133,8 @@ func meanOver(of []float64) OverSeeds {
 }
 
 // differences compares the main metrics with the line that the table says, of the same data. Lines of another σ are not
-// compared, as the difference may be that of σ; a note names them.
+// compared, as the difference may be that of σ; a note names them. A network of a file is certified at its own σ
+// where the manifest says none.
 func (f *TableBuilder) differences(t *Filled) (notes []string, err error) {
 	for k, metric := range t.Metrics {
 		if !metric.Main {
@@ -145,7 +146,7 @@ func (f *TableBuilder) differences(t *Filled) (notes []string, err error) {
 			if at < 0 || at == i || l.Values[k] == nil || t.Lines[at].Values[k] == nil {
 				continue
 			}
-			if of := t.Lines[at].sigma; l.sigma != of {
+			if of := t.Lines[at].sigma; l.sigma != of && l.sigma > 0 && of > 0 {
 				notes = append(notes, fmt.Sprintf("%s, %s: not compared with %s, as settings differ: σ %g, %g.",
 					metric.Name, l.Title, t.Compare, of, l.sigma))
 				continue
