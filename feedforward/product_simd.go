@@ -69,9 +69,11 @@ func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64
 		tile512(rows, b, strideB, c, strideC)
 		return
 	}
-	type vec = archsimd.Float64x4
 	load := archsimd.LoadFloat64x4Slice
-	var s [tileRows][2]vec
+	store := func(i int, left, right archsimd.Float64x4) {
+		left.StoreSlice(c[i*strideC:])
+		right.StoreSlice(c[i*strideC+4:])
+	}
 	if m == tileRows {
 		s00, s01 := load(c), load(c[4:])
 		s10, s11 := load(c[strideC:]), load(c[strideC+4:])
@@ -91,21 +93,20 @@ func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64
 			s30, s31 = s30.Add(v.Mul(b0)), s31.Add(v.Mul(b1))
 			at += strideB
 		}
-		s = [tileRows][2]vec{{s00, s01}, {s10, s11}, {s20, s21}, {s30, s31}}
-	} else {
-		for i := range m {
-			s0, s1 := load(c[i*strideC:]), load(c[i*strideC+4:])
-			at := 0
-			for l := range rows {
-				v := archsimd.BroadcastFloat64x4(rows[l][i])
-				s0, s1 = s0.Add(v.Mul(load(b[at:]))), s1.Add(v.Mul(load(b[at+4:])))
-				at += strideB
-			}
-			s[i] = [2]vec{s0, s1}
-		}
+		store(0, s00, s01)
+		store(1, s10, s11)
+		store(2, s20, s21)
+		store(3, s30, s31)
+		return
 	}
 	for i := range m {
-		s[i][0].StoreSlice(c[i*strideC:])
-		s[i][1].StoreSlice(c[i*strideC+4:])
+		s0, s1 := load(c[i*strideC:]), load(c[i*strideC+4:])
+		at := 0
+		for l := range rows {
+			v := archsimd.BroadcastFloat64x4(rows[l][i])
+			s0, s1 = s0.Add(v.Mul(load(b[at:]))), s1.Add(v.Mul(load(b[at+4:])))
+			at += strideB
+		}
+		store(i, s0, s1)
 	}
 }
