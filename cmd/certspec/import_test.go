@@ -1,8 +1,6 @@
 package main
 
 import (
-	"archive/zip"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -90,33 +88,33 @@ func TestImportMistakes(t *testing.T) {
 	}
 }
 
-// Of two tables of weights in a checkpoint the command says which it takes.
-func TestImportSaysWhichTable(t *testing.T) {
-	text := func(s string) string { return "X" + string(rune(len(s))) + "\x00\x00\x00" + s }
-	weight := "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" + text("0") + text("cpu") + "K\x01tQK\x00K\x01\x85K\x01\x85\x89}tR"
-	table := "}(" + text("fc.bias") + weight + "u"
-	var file bytes.Buffer
-	w := zip.NewWriter(&file)
-	for name, data := range map[string]string{"a/data.pkl": "\x80\x02}(" + text("model_ema") + table + text("model") + table + "u.", "a/data/0": "\x00\x00\x00\x00"} {
-		entry, err := w.Create(name)
-		if err != nil {
+// A checkpoint of PyTorch is refused with the line of Python that writes a safetensors file of it.
+func TestImportOfCheckpoints(t *testing.T) {
+	for name, data := range map[string]string{"net.pt": "PK\x03\x04", "my net.pth": "\x80\x02", "net.pth.tar": "PK\x03\x04"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := entry.Write([]byte(data)); err != nil {
-			t.Fatal(err)
+		tensors := strings.TrimSuffix(strings.TrimSuffix(path, ".tar"), filepath.Ext(strings.TrimSuffix(path, ".tar"))) + ".safetensors"
+		quoted := strings.NewReplacer(path, quote(path), tensors, quote(tensors))
+		_, err := outputOf(t, "import", "--weights", path, "--net", "resnet20", "--out", filepath.Join(t.TempDir(), "out"))
+		var usage cli.UsageError
+		if !errors.As(err, &usage) {
+			t.Fatalf("%s: %v; expected a wrong use", name, err)
+		}
+		for _, want := range []string{"a checkpoint of PyTorch", "pip install torch safetensors", "save_file({", quoted.Replace("sys.argv[2])' " + path + " " + tensors),
+			quoted.Replace("certspec import --weights " + tensors + " --net resnet20")} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v\nexpected %q", name, err, want)
+			}
 		}
 	}
-	path := filepath.Join(t.TempDir(), "w.pt")
-	if err := errors.Join(w.Close(), os.WriteFile(path, file.Bytes(), 0o644)); err != nil {
-		t.Fatal(err)
+}
+
+// quote puts a path with a space into quotation marks.
+func quote(path string) string {
+	if strings.Contains(path, " ") {
+		return "'" + path + "'"
 	}
-	for table, want := range map[string]bool{"": true, "model_ema": false} {
-		cmd, _, stderr := program(t, "import", "--weights", path, "--table", table, "--net", "small-cnn", "--out", filepath.Join(t.TempDir(), "out"))
-		if err := cmd.Run(); err == nil {
-			t.Error("one tensor made a network")
-		}
-		if said := strings.Contains(stderr.String(), "took the weights under model; it has others under model_ema (choose by --table)"); said != want {
-			t.Errorf("--table %q: %s", table, stderr)
-		}
-	}
+	return path
 }

@@ -234,6 +234,7 @@ torch.save({name: torch.tensor(values) for name, values in np.load("resnet.npz")
 	}
 	for _, ask := range []string{
 		"certspec certify --model net.pt --data synthetic/test --sigma 0.25", "certspec import --weights net.pt --net resnet20 --out net",
+		"certspec import --weights resnet.pt --net resnet20 --out net",
 		"certspec certify --model resnet.pt --data synthetic/test --sigma 0.25",
 	} {
 		said := p.sh("! " + ask + " 2>&1")

@@ -21,7 +21,7 @@ import (
 // families defines the networks of both families of RobustNets, narrower by arg["width"], prunes their weights at random, and saves them
 // as its checkpoints are: every tensor with "weight" in its name as (places, values, flat shape, shape).
 const families = `
-import torch
+import numpy as np, torch
 from torch import nn
 torch.manual_seed(8)
 torch.set_num_threads(1)
@@ -117,20 +117,14 @@ with torch.no_grad():
         if p.dim() > 1:
             p *= torch.rand(p.shape) < 0.1
             p *= 3
-saved, dense = {}, {}
-for name, v in net.state_dict().items():
-    saved[name] = dense[name] = v
-    if "weight" in name:
-        flat = v.reshape(-1)
-        at = torch.nonzero(flat).T
-        saved[name] = (at.int(), flat[at[0]], flat.shape, v.shape)
-torch.save(saved, arg["path"])
+dense = net.state_dict()
+np.savez(arg["path"], **{name: v.numpy() for name, v in dense.items()})
 images = torch.tensor(arg["images"]).reshape(-1, 32, 32, 3).permute(0, 3, 1, 2)
 with torch.no_grad():
     answer = {"logits": net(images).double().tolist(), "tensors": {name: v.double().reshape(-1).tolist() for name, v in dense.items()}}
 `
 
-// Checkpoints in the sparse form of RobustNets, of both families, are read exactly, and give PyTorch's logits.
+// Weights in the names of RobustNets, of both families, are read exactly, and give PyTorch's logits.
 func TestExternalRobustNets(t *testing.T) {
 	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
@@ -150,7 +144,7 @@ func TestExternalRobustNets(t *testing.T) {
 		{"vgg16", "vgg", true, true, false}, {"vgg16-unbiased", "vgg", false, true, false}, {"vgg16-unbiased", "vgg", false, false, false},
 		{"resnet18", "resnet", true, true, false}, {"resnet18-unbiased", "resnet", false, false, false},
 	} {
-		path := filepath.Join(t.TempDir(), "net.pt")
+		path := filepath.Join(t.TempDir(), "net.npz")
 		var want struct {
 			Logits  [][]float64
 			Tensors map[string][]float64

@@ -151,23 +151,6 @@ func Zip(data []byte) ([]*zip.File, error) {
 	return archive.File, nil
 }
 
-// ReadZipped reads a file of an archive that announces at most limit bytes. One that has others is an error.
-func ReadZipped(f *zip.File, limit int64) ([]byte, error) {
-	if f.UncompressedSize64 > uint64(limit) {
-		return nil, fmt.Errorf("%s has %d bytes; expected at most %d", f.Name, f.UncompressedSize64, limit)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data := make([]byte, f.UncompressedSize64)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, err
-	}
-	return data, End(r)
-}
-
 // End makes sure that nothing follows, which also verifies a checksum.
 func End(r io.Reader) error {
 	switch n, err := io.CopyN(io.Discard, r, 1); {

@@ -2,6 +2,7 @@
 package importer
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,10 +37,8 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import --weights FILE --net NAME --out PATH [flags]",
 		Short: "Make a model file of weights in PyTorch's names",
-		Long: `Make a model file of weights in PyTorch's names and layouts, from a safetensors or npz file, or
-from a checkpoint (.pth, .pt, .th, .pth.tar). Nothing of a checkpoint is run. Its weights may stand
-under state_dict, model_state_dict, net, model, weights or one other name. Where it has several
-tables, such as model and model_ema, the command says which it takes; --table chooses.
+		Long: `Make a model file of weights in PyTorch's names and layouts, from a safetensors or npz file. For a
+checkpoint (.pth, .pt, .th, .pth.tar) it prints the line of Python that makes one.
 
 It takes what certspec export writes, and the CIFAR residual networks of the common public repositories. Their
 layers are named conv1, bn1, layer1.0.conv1, layer2.0.downsample.0 (or shortcut) and fc (or linear). The
@@ -61,10 +60,8 @@ measured and written on the card.`,
 	}
 
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.File(&o.weights, "weights", "file of weights: .safetensors, .npz, or a checkpoint that torch.save wrote",
-			"safetensors", "npz", "pth", "pt", "th", "tar")
-		f.Text(&o.table, "table", "table of weights in the file, e.g. model_ema (default state_dict, "+
-			"model_state_dict, net, model or weights)")
+		f.File(&o.weights, "weights", "file of weights: .safetensors or .npz", "safetensors", "npz")
+		f.Text(&o.table, "table", "take only the weights whose names begin with this and a dot, e.g. model_ema")
 		f.Named(&o.a.Name, "net", "", "network: "+strings.Join(nets.Names(), ", "), nets.Names)
 		cli.Choice(f, &o.a.Input, "input", nets.InputNone,
 			"input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by "+
@@ -106,12 +103,11 @@ func (o *options) run(cmd *cobra.Command) error {
 		return cli.Usagef("--sigma %v: expected 0 or more", sigma)
 	}
 	file, err := torch.Read(weights, o.table)
+	if errors.Is(err, torch.ErrCheckpoint) {
+		return cli.Usagef("%w.\n\n%s", err, cli.WaysIn(weights))
+	}
 	if err != nil {
 		return err
-	}
-	if len(file.Others) > 0 && o.table == "" {
-		cli.Say("%s: took the weights under %s; it has others under %s (choose by --table)", weights, file.Table,
-			strings.Join(file.Others, ", "))
 	}
 	if a.Classes, err = torch.Classes(file.Tensors); err != nil {
 		return unknownNetwork(weights, err)
@@ -121,7 +117,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	m := &modelfile.Model{Card: modelfile.Card{
 		Source: &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: file.Digest,
-			Table: file.Table},
+			Table: o.table},
 		Recipe:  modelfile.Unknown(sigma),
 		Program: cli.Version(), Command: cli.CommandLine(os.Args[1:]),
 	}}

@@ -1,7 +1,9 @@
 package torch
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,21 +40,17 @@ func Write(path string, tensors []modelfile.Tensor, metadata map[string]string) 
 	return nil
 }
 
-// File is what Read takes from a file of weights.
+// File holds the weights that Read found.
 type File struct {
 	Tensors []modelfile.Tensor
-	Digest  string   // "sha256:…" of the file
-	Table   string   // the name of the table that the tensors are from; empty where the file has one, without a name
-	Others  []string // further tables of weights, as of a moving average (model, model_ema)
+	Digest  string // "sha256:…" of the file
 }
 
-// Read reads tensors from a file in the format of its ending, Safetensors or NPZ, or from a checkpoint
-// that torch.save wrote, whatever its ending. Numbers become float32. Nothing of a checkpoint is run.
-//
-// A checkpoint may have several tables of weights. An empty table takes the weights themselves, or
-// the first that is there of state_dict, model_state_dict, net, model and weights, or any other. A
-// name takes that table (with dots for one inside another), or, of any file, the tensors whose
-// names begin with it and a dot.
+// ErrCheckpoint reports a file that torch.save wrote: a pickle, which only Python reads.
+var ErrCheckpoint = errors.New("a checkpoint of PyTorch; expected a safetensors file of its weights")
+
+// Read reads tensors from a file in the format of its ending, Safetensors or NPZ. Numbers become
+// float32. With a table it takes only the tensors whose names begin with it and a dot.
 func Read(path, table string) (f File, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -64,13 +62,12 @@ func Read(path, table string) (f File, err error) {
 	case NPZ:
 		f.Tensors, err = decodeNPZ(data)
 	default:
-		if !isCheckpoint(data) {
-			return f, fmt.Errorf("torch: %s: neither a checkpoint of PyTorch nor a file that ends in %s or %s", path,
-				Safetensors, NPZ)
+		err = unknownEnding()
+		if bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte{0x80, 2}) {
+			err = ErrCheckpoint
 		}
-		f, err = decodeCheckpoint(data, table)
 	}
-	if err == nil && table != "" && f.Table != table {
+	if err == nil && table != "" {
 		err = f.narrow(table)
 	}
 	if err != nil {
@@ -89,19 +86,11 @@ func (f *File) narrow(table string) error {
 			below = append(below, t)
 		}
 	}
-	if len(below) > 0 {
-		f.Tensors, f.Table, f.Others = below, table, nil
-		return nil
+	if len(below) == 0 {
+		return fmt.Errorf("no tensor's name begins with %q; leave --table out", table+".")
 	}
-	tables := f.Others
-	if f.Table != "" {
-		tables = append([]string{f.Table}, tables...)
-	}
-	if len(tables) == 0 {
-		return fmt.Errorf("it has no table %q, and no tensor whose name begins with %q; leave --table out", table,
-			table+".")
-	}
-	return fmt.Errorf("it has no table %q; expected one of %s", table, some(tables))
+	f.Tensors = below
+	return nil
 }
 
 func ending(path string) string { return strings.ToLower(filepath.Ext(path)) }

@@ -28,6 +28,11 @@ func WaysIn(weights string) string {
 	stem := strings.TrimSuffix(weights, ".tar")
 	stem = strings.TrimSuffix(stem, filepath.Ext(stem))
 	onnx, out := shellWord(stem+".onnx"), shellWord(stem+".ledger")
+	convert, tensors := "", name
+	if e := filepath.Ext(weights); e != ".safetensors" && e != ".npz" {
+		tensors = shellWord(stem + ".safetensors")
+		convert = fmt.Sprintf(toSafetensors, name, tensors)
+	}
 	certify := "--data cifar10/test --count 100 --sigma 0.25 --n 1000 --out " + out
 	return fmt.Sprintf(`Three ways in, with your own names in place of mynet, Net and cifar10/test:
 
@@ -45,10 +50,20 @@ func WaysIn(weights string) string {
 
 3. A residual network for CIFAR in the names of the common public repositories, as a model file:
 
-    certspec import --weights %[1]s --net resnet20 --input standardize --out %[4]s
+%[6]s    certspec import --weights %[5]s --net resnet20 --input standardize --out %[4]s
     certspec certify --model %[4]s %[3]s
-`, name, onnx, certify, shellWord(stem+"-imported"))
+`, name, onnx, certify, shellWord(stem+"-imported"), tensors, convert)
 }
+
+// toSafetensors writes the weights of a checkpoint to a safetensors file. They stand under one of the
+// usual names, or are all that was saved.
+const toSafetensors = `    pip install torch safetensors
+    python -c 'import sys, torch; from safetensors.torch import save_file; ` +
+	`saved = torch.load(sys.argv[1], map_location="cpu", weights_only=True); ` +
+	`found = [k for k in ("state_dict", "model_state_dict", "net", "model", "weights") if k in saved]; ` +
+	`save_file({k: v.clone(memory_format=torch.contiguous_format) for k, v in ` +
+	`(saved[found[0]] if found else saved).items()}, sys.argv[2])' %s %s
+`
 
 // shellWord quotes a path for a shell where it needs that.
 func shellWord(path string) string {
