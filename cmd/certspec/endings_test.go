@@ -42,7 +42,7 @@ func TestEveryOutputKeepsItsEnding(t *testing.T) {
 	scored := scoredLedger(t)
 	verbs := append(outputs(t), [][]string{
 		{"ledger", "plot", ledger, "-o"}, {"ledger", "compare", ledger, ledger, "-o"}, {"ledger", "query", ledger, "-o"},
-		{"ledger", "attest", ledger, "--at-least", "0=0.1", "-o"}, {"ledger", "cite", ledger, "-o"}, {"report", ledger, "-o"},
+		{"ledger", "attest", ledger, "--at-least", "0=0.1", "-o"}, {"report", ledger, "-o"},
 		{"ledger", "metrics", ledger, "-o"}, {"calib", "certify", "--ledger", scored, "--radii", "0", "-o"},
 		{"calib", "table", scored, "--radii", "0", "-o"}, {"calib", "metrics", "--in", samples, "--diagram"},
 		{"spectral", "heatmap", "--exec", childModel("good"), "--data", "synthetic/test[max_index=4]", "--metric", "error", "--frequencies", "0,1", "-o"},

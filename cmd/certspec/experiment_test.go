@@ -93,13 +93,6 @@ func TestExperiment(t *testing.T) {
 	if text, code := output(t, "merge", folder, "--out", filepath.Join(t.TempDir(), "all"), "--json"); code != 0 || !strings.Contains(text, `"folders": 1`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	// The citation names how the network was made.
-	path := filepath.Join(folder, "adapted", "few-bn-s1", "brightness-3")
-	text, code = output(t, "ledger", "cite", filepath.Join(folder, "ledgers", "few-bn-s1", "brightness-3.ledger"), "--model", path)
-	if code != 0 || !strings.Contains(text, "without labels by BN") {
-		t.Errorf("exit code %d: %s", code, text)
-	}
-
 	out := filepath.Join(t.TempDir(), "net")
 	if text, code := output(t, "train", "--recipe", "few/g", "--tier", "mini", "--add", file, "--seed", "5", "--engine", "go", "--out", out); code != 0 || !strings.Contains(text, "by gaussian") {
 		t.Fatalf("exit code %d: %s", code, text)

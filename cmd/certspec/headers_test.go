@@ -39,7 +39,7 @@ func TestReadersRefuseBrokenHeaders(t *testing.T) {
 		}
 	}
 	readers := [][]string{
-		{"ledger", "verify"}, {"ledger", "info"}, {"ledger", "metrics"}, {"ledger", "query"}, {"ledger", "cite"},
+		{"ledger", "verify"}, {"ledger", "info"}, {"ledger", "metrics"}, {"ledger", "query"},
 		{"ledger", "compare", oldLedger}, {"ledger", "export"}, {"ledger", "export", "--format", "canonical", "--out", "-"},
 		{"ledger", "export", "--format", "verona"}, {"ledger", "attest", "--at-least", "0=0.1"},
 		{"report", "--format", "md"}, {"merge", "-o", "-"}, {"merge", oldLedger, "-o", "-"}, {"calib", "metrics", "--ledger"},

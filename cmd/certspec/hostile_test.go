@@ -204,7 +204,7 @@ func TestHostileNames(t *testing.T) {
 		code int
 		args []string
 	}{
-		{0, []string{"ledger", "info", whole}}, {0, []string{"ledger", "info", whole, "--json"}}, {0, []string{"ledger", "verify", whole}}, {0, []string{"ledger", "cite", whole}},
+		{0, []string{"ledger", "info", whole}}, {0, []string{"ledger", "info", whole, "--json"}}, {0, []string{"ledger", "verify", whole}},
 		{0, []string{"ledger", "export", whole}}, {0, []string{"merge", whole, other, "-o", at("m.ledger")}}, {0, []string{"ledger", "export", "--format", "canonical", whole, "-o", at("c.ledger")}},
 		{0, []string{"report", whole, "--format", "md"}}, {0, []string{"report", whole, "--format", "html"}}, {0, []string{"report", whole, "--format", "latex"}},
 		{0, []string{"ledger", "metrics", whole}}, {0, []string{"ledger", "metrics", whole, other}}, {0, []string{"ledger", "compare", whole, other}},
@@ -218,7 +218,6 @@ func TestHostileNames(t *testing.T) {
 		{1, []string{"dataset", "list", "folder:" + pics}}, {0, []string{"export", "--model", model, "-o", at("net.onnx")}},
 		{0, append([]string{"lines", "fit"}, on...)}, {0, append([]string{"lines", "fit", "--influence"}, on...)}, {0, append([]string{"lines", "fit", "--json"}, on...)},
 		{2, []string{"experiment", "list", "--add", recipes}}, {0, []string{"experiment", "table", few}}, {0, []string{"experiment", "table", "--left", few}},
-		{1, append([]string{"ledger", "cite", whole}, "--model", model)},
 	} {
 		text, code := spoken(t, c.args...)
 		if code != c.code {

@@ -254,22 +254,10 @@ func TestLedgerOfEarlierDecoder(t *testing.T) {
 	}
 }
 
-func TestLedgerCite(t *testing.T) {
-	text, code := output(t, "ledger", "cite", "../../notebooks/results/quickstart.ledger", "--model", trainedModel)
-	for _, want := range []string{"@software{certspec,", "@inproceedings{cohen2019certified,", "@article{clopper1934use,", "@misc{model-5b7827e3,", "10 epochs with Gaussian noise", "@misc{ledger-b50faea7,"} {
-		if code != 0 || !strings.Contains(text, want) {
-			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
-		}
-	}
-	if text, code := output(t, "ledger", "cite", oldLedger, "--model", trainedModel); code != cli.ExitFailed || text != "" {
-		t.Errorf("the card of another model: exit code %d: %s", code, text)
-	}
-}
-
 func TestLedgerWrongUse(t *testing.T) {
 	for _, args := range [][]string{
 		{"info"}, {"info", "a", "b"}, {"verify"}, {"merge", "a"}, {"merge", "-o", "x"}, {"export", "a", "--format", "canonical"}, {"export", oldLedger, "--format", "xlsx"},
-		{"replay", oldLedger}, {"replay", oldLedger, "--data", "synthetic/test", "--images", "1", "--image", "2"}, {"cite"}, {"burn"},
+		{"replay", oldLedger}, {"replay", oldLedger, "--data", "synthetic/test", "--images", "1", "--image", "2"}, {"burn"},
 	} {
 		if text, code := output(t, append([]string{"ledger"}, args...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%q: exit code %d, output %q", args, code, text)

@@ -279,7 +279,7 @@ func TestOneWordForOutputs(t *testing.T) {
 }
 
 // Commands that print no numbers, or a text of another form.
-var noJSON = []string{"backend install", "dataset fetch", "notebook lab", "notebook slides", "ledger attest", "ledger cite"}
+var noJSON = []string{"backend install", "dataset fetch", "notebook lab", "notebook slides", "ledger attest"}
 
 func TestNumbersHaveJSON(t *testing.T) {
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
@@ -485,7 +485,7 @@ func TestVersion(t *testing.T) {
 // The model that a command works on is its argument, or --model.
 func TestModelsAreArguments(t *testing.T) {
 	// Those with --model that work on something else.
-	others := map[string]bool{"ledger cite": true, "ledger replay": true, "attack": true, "ood smooth": true}
+	others := map[string]bool{"ledger replay": true, "attack": true, "ood smooth": true}
 	found := 0
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "certspec ")

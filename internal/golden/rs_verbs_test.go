@@ -168,9 +168,3 @@ func TestReportTables(t *testing.T) {
 		rsBook.check(t, "tables of the report of "+name+", the reader's page first", []byte(oldWords.Replace(ungrouped)))
 	}
 }
-
-// The citations of a ledger, but for the version of whoever prints them.
-func TestCite(t *testing.T) {
-	text := run(t, "ledger", "cite", results+"quickstart.ledger")
-	rsBook.check(t, "ledger cite", regexp.MustCompile(`(?m)^  version = .*\n`).ReplaceAll(text, nil))
-}

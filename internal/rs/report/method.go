@@ -138,8 +138,7 @@ var inPython = regexp.MustCompile(`^none stated|, (chw|hwc)(, mean \[[^]]*\])?(,
 // commands are those that check the ledger.
 func (r *Report) commands(d *document) {
 	file := quote(r.File)
-	d.add(heading("Check it"), code{"certcheck " + file, "certspec ledger verify " + file}, r.replay(file),
-		code{"certspec ledger cite " + file})
+	d.add(heading("Check it"), code{"certcheck " + file, "certspec ledger verify " + file}, r.replay(file))
 	if !r.Complete {
 		d.add(words("An unfinished ledger has no claims yet: certcheck and verify refuse it until the run is complete."))
 	}

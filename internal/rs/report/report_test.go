@@ -106,7 +106,7 @@ func TestWords(t *testing.T) {
 			"0.8540", "0.8199", "0.8838", "0.7431", "0.8175", "0.5554", // accuracy, interval outwards, ACR
 			"is below R", "28 × 28 × 1", "nothing was resized", "grid of 8-bit images", "at most 0.5 false claims", "2 in 2,000",
 			"5b7827e3b38271e1", "chosen by who ran it", "8 planned looks", "union bound", "Nothing about the model without noise",
-			"certcheck ", "certspec ledger replay ", "certspec ledger cite ", "--simultaneous", "random sample", "No radius above 0.780485",
+			"certcheck ", "certspec ledger replay ", "--simultaneous", "random sample", "No radius above 0.780485",
 			"The seed was chosen.", "uses the noise samples of this one again",
 		} {
 			if form == "latex" {
