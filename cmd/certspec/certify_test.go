@@ -282,9 +282,4 @@ func TestFastestEngine(t *testing.T) {
 	if out, code := output(t, shard...); code == 0 {
 		t.Errorf("a shard measured for itself: %s", out)
 	}
-	run(append([]string{"plan", "--cluster", "slurm", "--images", "2"}, on(cli.Fastest, "job.sh")...)...)
-	job, err := os.ReadFile(filepath.Join(dir, "job.sh"))
-	if err != nil || strings.Contains(string(job), cli.Fastest) || !strings.Contains(string(job), "--engine=") {
-		t.Errorf("%v: %s", err, job)
-	}
 }

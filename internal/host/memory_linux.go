@@ -31,9 +31,6 @@ func Memory() int64 {
 	return least
 }
 
-// Peak is how many bytes this process had in memory at most; 0: not known.
-func Peak() int64 { return field("/proc/self/status", "VmHWM:") << 10 }
-
 func number(path string) int64 {
 	text, err := os.ReadFile(path)
 	if err != nil {

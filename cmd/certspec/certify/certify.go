@@ -208,8 +208,8 @@ func (o *options) check(cmd *cobra.Command) (err error) {
 		return cli.Usagef("--shard without --out: a part of a run is of use where it can be merged")
 	}
 	if o.Shard != (rs.Shard{}) && o.input.Model.Engine == cli.Fastest {
-		return cli.Usagef("--engine %s with --shard: all shards need one engine; certspec plan --cluster with "+
-			"--engine %s measures once and names it in the job", cli.Fastest, cli.Fastest)
+		return cli.Usagef("--engine %s with --shard: all shards need one engine; certspec plan --engine %s says "+
+			"which it is", cli.Fastest, cli.Fastest)
 	}
 	return nil
 }

@@ -27,12 +27,7 @@ type Result struct {
 	Memory  int64            `json:"memory,omitempty"` // bytes of noise samples at once, beside the model
 	Plans   []preflight.Plan `json:"plans"`
 	Omitted []string         `json:"omitted,omitempty"`
-	Cluster *clusterJob      `json:"cluster,omitempty"`
 	NewSeed uint64           `json:"new_seed,string,omitempty"` // that a run chosen from the ledger is to use
-
-	classes  int
-	settings rs.Settings
-	radii    []float64 // of the rule betting
 }
 
 // options are what the flags ask.
@@ -43,7 +38,6 @@ type options struct {
 	known   int
 	rate    float64
 	ofPilot []string // flags
-	cluster clusterOptions
 	json    *bool
 }
 
@@ -63,8 +57,6 @@ settings from an earlier ledger must draw new noise, or the bounds do not hold: 
 seed for it.`,
 		Example: "  certspec plan models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
 			"--radii 0.25,0.5,0.75\n" +
-			"  certspec plan resnet50.onnx --data 'folder:/data/val[resize=256,crop=224,channels=rgb]' " +
-			"--sigma 0.5 --n 100000 --cluster slurm --out certify.sbatch\n" +
 			"  certspec plan --from notebooks/results/fmnist-cnn-s025.ledger --rate 20000 --n 100000",
 		Args: cli.OneModel,
 	}
@@ -82,7 +74,6 @@ seed for it.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.Floats(&o.Radii, "radii", nil, "radii that the rule betting tests (default steps of 0.25)")
 	})
-	o.cluster.flags(cmd)
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "sigma", "n", "from")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
@@ -94,9 +85,6 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := cli.NotZero(cmd, "images", "rate"); err != nil {
-		return err
-	}
-	if err := o.cluster.check(cmd); err != nil {
 		return err
 	}
 	if err := cli.CheckRadii(o.Radii); err != nil {
@@ -151,7 +139,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		p = Result{Model: info.Name, Data: list.Name, classes: info.Classes, settings: pilot.Settings(), radii: o.Radii}
+		p = Result{Model: info.Name, Data: list.Name}
 		if p.Memory, err = pilot.MemoryOf(info); err != nil {
 			return cli.Usage(err)
 		}
@@ -163,19 +151,6 @@ func (o *options) run(cmd *cobra.Command) error {
 	p.Images, p.Known, p.Sigma, p.Alpha = e.Images, len(e.Votes), o.Sigma, o.Alpha
 	if e.Rate > 0 {
 		p.Rate = &e.Rate
-	}
-	if o.cluster.kind != "" {
-		if p.Cluster, err = o.cluster.job(cmd, &p); err != nil {
-			return err
-		}
-		if p.Cluster.File != "" {
-			if err := p.Cluster.write(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-		}
-		if p.Cluster.File == "-" {
-			return nil
-		}
 	}
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), p)
@@ -212,9 +187,6 @@ func (p *Result) print(out io.Writer) error {
 	}
 	for _, reason := range p.Omitted {
 		cli.Fprintf(out, "left out: %s\n", reason)
-	}
-	if p.Cluster != nil {
-		p.Cluster.print(out)
 	}
 	if p.From != "" {
 		cli.Fprintf(out, "\nWhat is chosen from this ledger must not be certified on its noise: give certify --seed "+
