@@ -74,7 +74,7 @@ check unit portable quick: export GOGC := 400
 timed = for part in $(1); do start=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "$$part: $$(($$(date +%s) - start)) s"; done
 
 # The packages of every module of go.work: a pattern ends where a module does.
-ALL = ./... ./bench/... ./examples/... ./notebooks/...
+ALL = ./... ./bench/... ./cmd/certcheck/... ./examples/... ./notebooks/...
 
 # What needs neither cgo nor GoMLX compiles in seconds.
 LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/... \

@@ -102,8 +102,10 @@ func (c *checker) state(s *said, kind string, data []byte) string {
 	for wrong < n && q.tail(wrong+1, n, c.alpha, level) >= 1 { // more than this are false with at most the level
 		wrong++
 	}
-	names, short, claims := map[bool][]string{}, []string{}, []string{}
 	must(len(ext.Claims) > 0, "it claims nothing")
+	must(strings.Contains(" self_attested third_party reproduced enclave_attested ", " "+ext.Assurance+" "),
+		"an assurance of %.40q", ext.Assurance)
+	names, short, long := map[bool][]string{true: {}, false: {}}, []object{}, []object{}
 	for _, claim := range ext.Claims {
 		r, t, k := exact(claim.Radius), exact(claim.Threshold), 0
 		must(t.Cmp(one) <= 0, "a threshold of %s", claim.Threshold)
@@ -114,34 +116,37 @@ func (c *checker) state(s *said, kind string, data []byte) string {
 		}
 		passed := times(t, big.NewRat(int64(n), 1)).Cmp(big.NewRat(int64(max(0, k-wrong)), 1)) <= 0
 		at := fmt.Sprintf(" at l2 radius %s, level %s", claim.Radius, ext.Level)
-		names[passed] = append(names[passed], quote("certified accuracy >= "+string(claim.Threshold)+at))
-		short = append(short, fmt.Sprintf(`{"metric":%s,"comparator":">=","threshold":"%s","passed":%v}`,
-			quote("certified accuracy"+at), claim.Threshold, passed))
-		claims = append(claims, fmt.Sprintf(`{"metric":"certified accuracy","radius":"%s","comparator":">=",`+
-			`"threshold":"%s","certified":%d,"false":%d,"passed":%v}`, claim.Radius, claim.Threshold, k, wrong, passed))
+		names[passed] = append(names[passed], "certified accuracy >= "+string(claim.Threshold)+at)
+		short = append(short, object{"metric", "certified accuracy" + at, "comparator", ">=",
+			"threshold", string(claim.Threshold), "passed", passed})
+		long = append(long, object{"metric", "certified accuracy", "radius", string(claim.Radius), "comparator", ">=",
+			"threshold", string(claim.Threshold), "certified", k, "false", wrong, "passed", passed})
 	}
-	must(strings.Contains(" self_attested third_party reproduced enclave_attested ", " "+ext.Assurance+" "),
-		"an assurance of %.40q", ext.Assurance)
-	extension := fmt.Sprintf(`{"assuranceLevel":%s,"level":"%s","sampleSize":%d,"sigma":"%s","alpha":"%s","rule":%s,`+
-		`"claims":[%s]}`, quote(ext.Assurance), ext.Level, n, shortest(c.Sigma), shortest(c.Alpha), quote(c.Rule.Name),
-		strings.Join(claims, ","))
+	extension := object{"assuranceLevel", ext.Assurance, "level", string(ext.Level), "sampleSize", n,
+		"sigma", shortest(c.Sigma), "alpha", shortest(c.Alpha), "rule", c.Rule.Name, "claims", long}
 	model, modelDigest := resource("model", c.Model.Name, c.Model.Identity.Weights)
 	set, setDigest := resource("data", c.Data.Name, c.Data.Digest)
 	if kind == "test-result" {
-		return results([]string{model, set}, "ledger", data, names, extension)
+		return results([]object{model, set}, "ledger", data, names, object{extensionKey, extension})
 	}
 	date, err := time.Parse(time.RFC3339, s.Predicate.Date)
 	must(err == nil && date.UTC().Format(time.RFC3339) == s.Predicate.Date, "the date %.40q", s.Predicate.Date)
-	return framed([]string{model, set, digested("ledger", data)}, kind, fmt.Sprintf(
-		`{"verifier":{"id":"https://github.com/certspec/certspec"},"evaluatedAt":"%s","suite":{"name":"certified `+
-			`accuracy","version":"1"},"claims":[%s],"sampleSize":%d,"commitments":{"dataset":{"alg":"sha256","value":`+
-			`"%s","salted":false},"model":{"alg":"sha256","value":"%s","salted":false}},"assuranceLevel":%s,`+
-			`"subjectProfile":"public-model","harness":{"name":"certspec","version":%s},%s}`, s.Predicate.Date,
-		strings.Join(short, ","), n, setDigest, modelDigest, quote(ext.Assurance), quote(c.Program.Version),
-		extensionKey+extension))
+	commitment := func(digest string) object { return object{"alg", "sha256", "value", digest, "salted", false} }
+	return framed([]object{model, set, digested("ledger", data)}, kind, object{
+		"verifier", object{"id", "https://github.com/certspec/certspec"},
+		"evaluatedAt", s.Predicate.Date,
+		"suite", object{"name", "certified accuracy", "version", "1"},
+		"claims", short,
+		"sampleSize", n,
+		"commitments", object{"dataset", commitment(setDigest), "model", commitment(modelDigest)},
+		"assuranceLevel", ext.Assurance,
+		"subjectProfile", "public-model",
+		"harness", object{"name", "certspec", "version", c.Program.Version},
+		extensionKey, extension,
+	})
 }
 
-const extensionKey = `"https://github.com/certspec/certspec/claims/v1":`
+const extensionKey = "https://github.com/certspec/certspec/claims/v1"
 
 // ofGate writes the statement on the record of a gate.
 func ofGate(data []byte) string {
@@ -160,46 +165,55 @@ func ofGate(data []byte) string {
 	must(json.Unmarshal(line, &h) == nil, "no record")
 	passed := strings.HasPrefix(says, "pass")
 	must(passed || strings.HasPrefix(says, "fail"), "an undecided gate attests nothing")
-	name := quote(fmt.Sprintf("certified accuracy at l2 radius %s fell by at most %s, level %s", shortest(h.Radius),
-		shortest(h.Drop), shortest(h.Level)))
+	name := fmt.Sprintf("certified accuracy at l2 radius %s fell by at most %s, level %s", shortest(h.Radius),
+		shortest(h.Drop), shortest(h.Level))
 	now, _ := resource("model", h.New.Name, h.New.Identity.Weights)
 	before, _ := resource("old model", h.Old.Name, h.Old.Identity.Weights)
 	set, _ := resource("data", h.Data, h.Digest)
-	return results([]string{now, before, set}, "record", data, map[bool][]string{passed: {name}}, "")
+	names := map[bool][]string{true: {}, false: {}}
+	names[passed] = []string{name}
+	return results([]object{now, before, set}, "record", data, names, nil)
 }
 
-// results writes a test result.
-func results(subjects []string, kind string, data []byte, names map[bool][]string, extension string) string {
+// results writes a test result; more is what it says beyond the names of passed and failed tests.
+func results(subjects []object, kind string, data []byte, names map[bool][]string, more object) string {
 	word, record := "PASSED", digested(kind, data)
 	if len(names[false]) > 0 {
 		word = "FAILED"
 	}
-	if extension != "" {
-		extension = "," + extensionKey + extension
-	}
-	return framed(append(subjects, record), "test-result", fmt.Sprintf(
-		`{"result":"%s","configuration":[%s],"passedTests":[%s],"failedTests":[%s]%s}`, word, record,
-		strings.Join(names[true], ","), strings.Join(names[false], ","), extension))
+	return framed(append(subjects, record), "test-result", append(object{"result", word,
+		"configuration", []object{record}, "passedTests", names[true], "failedTests", names[false]}, more...))
 }
 
-// framed writes a statement of its four parts.
-func framed(subjects []string, kind, predicate string) string {
-	return fmt.Sprintf(`{"_type":"https://in-toto.io/Statement/v1","subject":[%s],"predicateType":`+
-		`"https://in-toto.io/attestation/%s/v0.1","predicate":%s}`+"\n", strings.Join(subjects, ","), kind, predicate)
+// framed writes a statement on subjects.
+func framed(subjects []object, kind string, predicate object) string {
+	return quote(object{"_type", "https://in-toto.io/Statement/v1", "subject", subjects,
+		"predicateType", "https://in-toto.io/attestation/" + kind + "/v0.1", "predicate", predicate}) + "\n"
 }
 
 // resource is a model or a set by its digest, or where that is no SHA-256 by the digest of the text.
-func resource(kind, name, identity string) (text, digest string) {
+func resource(kind, name, identity string) (o object, digest string) {
 	digest, found := strings.CutPrefix(identity, "sha256:")
 	if raw, err := hex.DecodeString(digest); !found || err != nil || len(raw) != sha256.Size ||
 		hex.EncodeToString(raw) != digest {
 		kind, digest = "identity of "+kind, fmt.Sprintf("%x", sha256.Sum256([]byte(identity)))
 	}
-	return fmt.Sprintf(`{"name":%s,"digest":{"sha256":"%s"}}`, quote(kind+" "+name), digest), digest
+	return object{"name", kind + " " + name, "digest", object{"sha256", digest}}, digest
 }
 
-func digested(name string, data []byte) string {
-	return fmt.Sprintf(`{"name":"%s","digest":{"sha256":"%x"}}`, name, sha256.Sum256(data))
+func digested(name string, data []byte) object {
+	return object{"name", name, "digest", object{"sha256", fmt.Sprintf("%x", sha256.Sum256(data))}}
+}
+
+// object is an object of JSON: key, value, key, value, in this order.
+type object []any
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var parts []string
+	for i := 0; i < len(o); i += 2 {
+		parts = append(parts, quote(o[i])+":"+quote(o[i+1]))
+	}
+	return []byte("{" + strings.Join(parts, ",") + "}"), nil
 }
 
 // shortest is the decimal form of a header's number.

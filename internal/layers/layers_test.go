@@ -20,7 +20,7 @@ import (
 const module = "github.com/certspec/certspec"
 
 // all are the packages of every module of go.work: a pattern ends where a module does.
-var all = []string{"./...", "./bench/...", "./examples/...", "./notebooks/..."}
+var all = []string{"./...", "./bench/...", "./cmd/certcheck/...", "./examples/...", "./notebooks/..."}
 
 func TestAllModulesAreListed(t *testing.T) {
 	text, err := os.ReadFile("../../go.work")
@@ -233,6 +233,23 @@ func TestQuickTestsLightPackages(t *testing.T) {
 		if !slices.Contains(listed, pattern) {
 			t.Errorf("LIGHT in the Makefile has no %s", pattern)
 		}
+	}
+}
+
+// The checker shares no code with what it checks: it builds alone, from the standard library.
+func TestCertcheckStandsAlone(t *testing.T) {
+	text, err := os.ReadFile("../../cmd/certcheck/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if regexp.MustCompile(`(?m)^(require|replace|tool)\b`).Match(text) {
+		t.Errorf("certcheck's module needs others:\n%s", text)
+	}
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".")
+	cmd.Dir, cmd.Env = "../../cmd/certcheck", append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	out, err := cmd.CombinedOutput()
+	if got := strings.TrimSpace(string(out)); err != nil || got != module+"/cmd/certcheck" {
+		t.Errorf("%v: certcheck is made of\n%s\nexpected the standard library beside it", err, got)
 	}
 }
 
