@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/calib/mip"
-	"github.com/certspec/certspec/internal/rs/rstest"
+	"github.com/certspec/certspec/internal/testkit/rstest"
 	certified "github.com/certspec/certspec/rs/confidences"
 )
 

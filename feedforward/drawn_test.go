@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/drawnet"
+	"github.com/certspec/certspec/internal/testkit/drawnet"
 )
 
 // apart are words of the reader that are no operators, attributes or values of attributes of ONNX.

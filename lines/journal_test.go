@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/certspec/certspec/internal/journal/journaltest"
+	"github.com/certspec/certspec/internal/testkit/journaltest"
 )
 
 func TestRecordsAreSafe(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
-	"github.com/certspec/certspec/internal/figure/boxes"
+	"github.com/certspec/certspec/internal/testkit/boxes"
 )
 
 // Listed are the figures of the gallery: name, sentence and lines.

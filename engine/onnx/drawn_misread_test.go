@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/certspec/certspec/internal/drawnet"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit/drawnet"
 )
 
 // misreadings are readings that are wrong: each makes of a network the one for which it would be taken, and says

@@ -24,8 +24,8 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/drawnet"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit/drawnet"
 )
 
 var (

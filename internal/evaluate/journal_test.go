@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/certspec/certspec/internal/journal/journaltest"
+	"github.com/certspec/certspec/internal/testkit/journaltest"
 )
 
 func TestTablesAreSafe(t *testing.T) {

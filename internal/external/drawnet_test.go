@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/certspec/certspec/internal/drawnet"
+	"github.com/certspec/certspec/internal/testkit/drawnet"
 )
 
 // The operators that drawnet draws have all attributes that ONNX's own table gives them in opsets 7 to 25, and no others.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/jpeg"
-	"github.com/certspec/certspec/internal/jpeg/jpegtest"
+	"github.com/certspec/certspec/internal/testkit/jpegtest"
 )
 
 // jpegCase is a picture in dir/NAME.jpg, and in dir/NAME.raw its pixels as Pillow decodes them.

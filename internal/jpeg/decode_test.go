@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/jpeg/jpegtest"
+	"github.com/certspec/certspec/internal/testkit/jpegtest"
 )
 
 // photograph is a picture of soft shapes, with some noise.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/figure/boxes"
+	"github.com/certspec/certspec/internal/testkit/boxes"
 )
 
 var (

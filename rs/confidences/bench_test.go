@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/internal/rs/rstest"
+	"github.com/certspec/certspec/internal/testkit/rstest"
 	"github.com/certspec/certspec/rs/confidences"
 )
 

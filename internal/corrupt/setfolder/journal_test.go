@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/corrupt"
-	"github.com/certspec/certspec/internal/journal/journaltest"
+	"github.com/certspec/certspec/internal/testkit/journaltest"
 )
 
 func TestManifestsAreSafe(t *testing.T) {

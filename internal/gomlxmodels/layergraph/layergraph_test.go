@@ -11,9 +11,9 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/drawnet"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit/drawnet"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 

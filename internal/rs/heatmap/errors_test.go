@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/internal/journal"
-	"github.com/certspec/certspec/internal/journal/journaltest"
+	"github.com/certspec/certspec/internal/testkit/journaltest"
 	"github.com/certspec/certspec/spectral"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/classifier/purity"
-	"github.com/certspec/certspec/internal/journal/journaltest"
+	"github.com/certspec/certspec/internal/testkit/journaltest"
 )
 
 func beside(folder string) string { return filepath.Join(folder, "l") }
