@@ -162,13 +162,13 @@ release:
 		go build -trimpath -buildvcs=auto -ldflags '-s -w' -tags "$(if $(filter light,$(KIND)),noxla)" -o "out/$(NAME)/" ./cmd/certspec ./cmd/certcheck
 	cp LICENSE THIRD_PARTY_NOTICES.md README.md "out/$(NAME)/"
 	tar -C out -czf "out/release/$(NAME).tar.gz" "$(NAME)"
-	go run ./internal/sbom "out/$(NAME)/certspec$(if $(filter windows,$(GOOS)),.exe)" > "out/release/$(NAME).cdx.json"
+	go run ./tools/sbom "out/$(NAME)/certspec$(if $(filter windows,$(GOOS)),.exe)" > "out/release/$(NAME).cdx.json"
 	cd out/release && $$(command -v sha256sum || echo shasum -a 256) "$(NAME).tar.gz" "$(NAME).cdx.json" > "$(NAME).sha256"
 
 # That of linux/amd64 is built with cgo, there; the others without, anywhere. PLATFORM=GOOS/GOARCH makes one of them.
 PLATFORM =
 wheel:
-	go run ./internal/pywheel -out dist -only "$(PLATFORM)"
+	go run ./tools/pywheel -out dist -only "$(PLATFORM)"
 
 # LAB are options of JupyterLab: a container, where all is done as root, needs LAB=--allow-root.
 LAB =
@@ -179,7 +179,7 @@ lab:
 	$(CERTSPEC) notebook lab notebooks -- $(LAB)
 
 site:
-	@go run ./internal/site -o out/site
+	@go run ./tools/site -o out/site
 
 fmt:
 	gofmt -w .

@@ -32,7 +32,7 @@ func builtWheel(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "run", "./internal/pywheel", "-out", dir, "-only", "linux/amd64")
+	build := exec.Command("go", "run", "./tools/pywheel", "-out", dir, "-only", "linux/amd64")
 	build.Dir = "../.."
 	var said strings.Builder
 	build.Stderr = &said

@@ -139,7 +139,7 @@ func TestSite(t *testing.T) {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
 		}
 	}
-	goDo(nil, "run", "./internal/site", "-o", site)
+	goDo(nil, "run", "./tools/site", "-o", site)
 	ledger, other, integers, images := replays(t)
 	ctx, wrong := browser(t)
 	certcheck := filepath.Join(folder, "certcheck"+map[string]string{"windows": ".exe"}[runtime.GOOS])

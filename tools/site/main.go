@@ -1,7 +1,7 @@
 // Site builds certspec's pages for a browser: README, documents and notebooks as HTML, the checker of ledgers, and the
 // lesson's sliders. Nothing of them asks a network, and every page works where it lies, from file:// too.
 //
-//	go run ./internal/site -o out/site
+//	go run ./tools/site -o out/site
 package main
 
 import (

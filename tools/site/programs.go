@@ -39,8 +39,8 @@ func programs(ctx context.Context, root string) ([]page, error) {
 	var pages []page
 	for _, p := range []struct{ file, title, source string }{
 		{"check", "Check a ledger", "./cmd/certcheck"},
-		{"lesson", "From votes to a radius", "./internal/site/lesson"},
-		{"replay", "Replay a ledger", "./internal/site/replay"},
+		{"lesson", "From votes to a radius", "./tools/site/lesson"},
+		{"replay", "Replay a ledger", "./tools/site/replay"},
 	} {
 		binary, err := compile(ctx, root, p.source)
 		if err != nil {
