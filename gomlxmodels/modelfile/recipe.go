@@ -37,6 +37,8 @@ type Recipe struct {
 
 	Sigma       *float64 `json:"sigma" yaml:"sigma,omitempty"`
 	SigmaWarmUp int      `json:"sigma_warm_up,omitempty" yaml:"sigma_warm_up,omitempty"`
+	// as noise.ParseLaw reads it, where the noise has a grey mode besides; empty for none
+	NoiseLaw string `json:"noise,omitempty" yaml:"noise,omitempty"`
 	// of sigma, of the adversary's epsilon, of a number of the method, or by the name of a term of
 	// the loss its factor
 	Ramps        map[string]schedule.Ramp `json:"ramps,omitempty" yaml:"ramps,omitempty" flag:"-"`

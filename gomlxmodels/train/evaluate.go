@@ -56,7 +56,7 @@ func (e *evaluator) accuracy(ctx context.Context, sigma float64) (float64, error
 				return 0, fmt.Errorf("train: %w", err)
 			}
 			scale(one.Pixels, out)
-			addNoise(out, sigma, stream(e.plan.run.Recipe.Seed, testStream, 0, i, 0))
+			e.plan.noiseOf(sigma).to(out, stream(e.plan.run.Recipe.Seed, testStream, 0, i, 0))
 		}
 		input := tensors.FromFlatDataAndDimensions(images, n, test.Shape.Height, test.Shape.Width, test.Shape.Channels)
 		args := []any{input}

@@ -118,7 +118,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 		b.images = make([]float32, rows*n*size)
 	}
 	noisy := p.noisyRows(epoch, at, rows*n)
-	sigma := p.sigma(step)
+	added := p.noise(step)
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
 		var pixels []uint8
@@ -136,7 +136,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 			if needs.Apart() {
 				for noise := range needs.Noises {
 					if noisy == nil || noisy[row(noise)] {
-						addNoise(b.noise[row(noise)*size:][:size], sigma, random)
+						added.to(b.noise[row(noise)*size:][:size], random)
 					}
 				}
 				continue
@@ -146,7 +146,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 			}
 			for noise := range needs.Noises {
 				if noisy == nil || noisy[row(noise)] {
-					addNoise(b.images[row(noise)*size:][:size], sigma, random)
+					added.to(b.images[row(noise)*size:][:size], random)
 				}
 			}
 		}
@@ -154,11 +154,22 @@ func (p *plan) batch(step, at int, members []int) batch {
 	return b
 }
 
-func addNoise(out []float32, sigma float64, random *rand.Rand) {
-	if sigma == 0 {
+// gaussian is the noise of a view: 𝒩(0, sigma²) a value, and a shift of all values together from 𝒩(0, grey²).
+type gaussian struct{ sigma, grey float64 }
+
+func (p *parts) noiseOf(sigma float64) gaussian { return gaussian{sigma: sigma, grey: p.grey * sigma} }
+
+func (g gaussian) to(out []float32, random *rand.Rand) {
+	if g.sigma == 0 {
 		return
 	}
 	for i := range out {
-		out[i] += float32(sigma * random.NormFloat64())
+		out[i] += float32(g.sigma * random.NormFloat64())
+	}
+	if g.grey > 0 {
+		shift := float32(g.grey * random.NormFloat64())
+		for i := range out {
+			out[i] += shift
+		}
 	}
 }

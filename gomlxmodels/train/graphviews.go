@@ -43,7 +43,7 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 	if frame.each {
 		b.unmade.windows = fouriermix.NewMaps(shape, needs.Views*n)
 	}
-	noisy, sigma := p.noisyRows(epoch, at, rows*n), p.sigma(step)
+	noisy, added := p.noisyRows(epoch, at, rows*n), p.noise(step)
 	values := make([]float32, size)
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
@@ -72,7 +72,7 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 			}
 			for noise := range needs.Noises {
 				if row := (view*needs.Noises+noise)*n + i; noisy == nil || noisy[row] {
-					addNoise(b.noise[row*size:][:size], sigma, random)
+					added.to(b.noise[row*size:][:size], random)
 				}
 			}
 		}

@@ -197,7 +197,7 @@ func (p *plan) moreImages(all [][]member) (list []moreImages, err error) {
 			if err := v.of(pixels, f.images.Shape, shape, random, random, out); err != nil {
 				return nil, fmt.Errorf("image %d of %s: %w", f.images.IDs[one.image], f.images.Name, err)
 			}
-			addNoise(out, f.sigma, random)
+			gaussian{sigma: f.sigma}.to(out, random)
 			if m.labels[i] = -1; p.needs.Sets[k].Labelled {
 				m.labels[i] = int32(f.images.Labels[one.image])
 			}

@@ -280,6 +280,8 @@ func TestBadNewSettings(t *testing.T) {
 		},
 		`no initialisation "wide"`:      func(o *Options) { o.Initial = "wide" },
 		"begins with those of there":    func(o *Options) { o.Initial, o.From = nets.InitialIBP, "there" },
+		`noise law is "spectrum:blue`:   func(o *Options) { o.NoiseLaw = "spectrum:blue@0=0.05" },
+		"without σ; expected sigma":     func(o *Options) { o.NoiseLaw, o.Sigma = "spectrum:grey@0=0.05", new(0.0) },
 		"width 1000; expected a factor": func(o *Options) { o.Width = 1000 },
 	} {
 		o := options(t, dir, filepath.Join(t.TempDir(), "net"))
@@ -339,5 +341,37 @@ func TestTermRamp(t *testing.T) {
 	full, early := step(plain, m, 1), step(ramped, m, 1)
 	if bare := step(plain, without, 1); early >= full || len(p.tensors) == 0 || name == "" || early < bare-1e-6 {
 		t.Errorf("before the ramp the loss is %v; with the term %v, bare %v", early, full, bare)
+	}
+}
+
+// With a grey mode a batch has the noise of before, and in each row one shift besides, of the mode's deviation.
+func TestGreyNoise(t *testing.T) {
+	const sigma, grey = 0.25, 0.05
+	plain := tinyPlan(modelfile.Recipe{Sigma: new(sigma), Augment: NoneAug})
+	shifted := tinyPlan(modelfile.Recipe{Sigma: new(sigma), NoiseLaw: "spectrum:grey@0=0.05", Augment: NoneAug})
+	if got := shifted.run.Recipe.NoiseLaw; got != "spectrum/1:grey@0=0.05" {
+		t.Errorf("the card says the noise is %q", got)
+	}
+	var shifts, squares float64
+	rows := 0
+	for epoch := range 200 {
+		step := epoch * plain.stepsPerEpoch
+		a, b := plain.batch(step, 0, order(8)), shifted.batch(step, 0, order(8))
+		for row := range 8 {
+			first := float64(b.images[row*36] - a.images[row*36])
+			for i := range 36 {
+				if d := float64(b.images[row*36+i] - a.images[row*36+i]); math.Abs(d-first) > 1e-6 {
+					t.Fatalf("epoch %d, row %d: value %d is shifted by %v, the first by %v", epoch, row, i, d, first)
+				}
+			}
+			shifts, squares, rows = shifts+first, squares+first*first, rows+1
+		}
+	}
+	mean, deviation := shifts/float64(rows), math.Sqrt(squares/float64(rows))
+	if math.Abs(mean) > 5*grey/math.Sqrt(float64(rows)) || math.Abs(deviation/grey-1) > 5/math.Sqrt(2*float64(rows)) {
+		t.Errorf("shifts have mean %v and deviation %v; expected 0 and %v", mean, deviation, grey)
+	}
+	if p := tinyPlan(modelfile.Recipe{Sigma: new(sigma), NoiseLaw: "grid"}); p.run.Recipe.NoiseLaw != "" {
+		t.Errorf("noise of the grid alone stands on the card as %q", p.run.Recipe.NoiseLaw)
 	}
 }

@@ -194,6 +194,7 @@ func (p *plan) rate(step int) float64 {
 
 // sigma is the deviation of the noise in a step, and budget that of the adversary.
 func (p *plan) sigma(step int) float64  { return p.ramps[sigmaRamp].At(p.clock(step)) }
+func (p *plan) noise(step int) gaussian { return p.noiseOf(p.sigma(step)) }
 func (p *plan) budget(step int) float64 { return p.ramps[epsilonRamp].At(p.clock(step)) }
 
 // finished returns the card of a model that is already there, if it is this run's.

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/internal/choice"
 	"github.com/certspec/certspec/internal/flat"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 // Defaults are what a recipe that says nothing stands for.
@@ -43,6 +44,7 @@ type parts struct {
 	// σ's, the budget's, the method's own, and those of the recipe by the names of the loss's terms
 	ramps   map[string]schedule.Ramp
 	numbers []string // the names of those that the graph takes, in order
+	grey    float64  // standard deviation of a grey mode of the noise, in units of σ; 0 for none
 }
 
 // Recipe returns the part of the options that stands on the card of a model, without what the run finds out: the
@@ -132,6 +134,9 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 		return bad("no augmentation %q; there are %s", r.Augment, choice.List(Augmentations()))
 	case r.SigmaWarmUp < 0 || r.SigmaWarmUp > r.Epochs:
 		return bad("%d epochs in which σ grows, in a run of %d", r.SigmaWarmUp, r.Epochs)
+	}
+	if err := p.makeNoise(&r); err != nil {
+		return bad("%w", err)
 	}
 	if err := p.makeSchedule(&r, o.Own); err != nil {
 		return bad("%w", err)
@@ -297,4 +302,25 @@ func orDefault[T comparable](value, standard T) T {
 		return standard
 	}
 	return value
+}
+
+// makeNoise reads the grey mode of the noise, which grows with σ. Training takes normal numbers: a law on the grid
+// without that mode is the noise of no law.
+func (p *parts) makeNoise(r *modelfile.Recipe) error {
+	if r.NoiseLaw == "" {
+		return nil
+	}
+	law, err := noise.ParseLaw(r.NoiseLaw)
+	if err != nil {
+		return err
+	}
+	sd, more := law.Grey()
+	if r.NoiseLaw = ""; !more {
+		return nil
+	}
+	if r.Noise() == 0 {
+		return fmt.Errorf("the noise %s without σ; expected sigma above 0", law)
+	}
+	r.NoiseLaw, p.grey = string(law), sd/r.Noise()
+	return nil
 }

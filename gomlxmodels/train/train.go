@@ -40,6 +40,7 @@ type Options struct {
 	Initial          nets.Initial
 	Sigma            *float64
 	SigmaWarmUp      int
+	NoiseLaw         string
 	Ramps            map[string]schedule.Ramp
 	Epochs           int
 	BatchSize        int

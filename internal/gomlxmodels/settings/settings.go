@@ -40,8 +40,10 @@ var usages = map[string]string{
 	"views-by": "what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)",
 	"initial": "random weights to begin with: own (of the network's definition) or ibp (widths of intervals keep" +
 		" their size)",
-	"sigma":            "standard deviation of the noise, 1 = full range",
-	"sigma-warm-up":    "epochs over which the noise grows to sigma",
+	"sigma":         "standard deviation of the noise, 1 = full range",
+	"sigma-warm-up": "epochs over which the noise grows to sigma",
+	"noise": "a grey mode besides, as certify has it: spectrum:grey@0=0.05, the standard deviation of a shift of all" +
+		" values together",
 	"epochs":           "passes over the data",
 	"batch":            "images in a step, each in all views and noises of the method",
 	"rate":             "learning rate at the beginning",
