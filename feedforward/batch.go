@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // fewest is the number of points from which an evaluation side by side is faster than one by one.
@@ -24,7 +26,7 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64,
 	}
 	outputs, gradients = make([][]float64, len(points)), make([][]float64, len(points))
 	together, workers := Lanes, n.workersWithLanes()
-	if !vectors || workers < 1 {
+	if !kernel.Vectors || workers < 1 {
 		together, workers = 1, runtime.GOMAXPROCS(0)
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -83,7 +85,7 @@ type workspace struct {
 	values, gradients [][]float64 // by node
 	// ReLUs that overwrite what they alone read: no gradient flows back where they change a value
 	inPlace []bool
-	scratch scratch
+	scratch kernel.Scratch
 }
 
 // workspaces are those of a network that are not in use.
@@ -124,7 +126,7 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 	}
 	for i, nd := range n.nodes[1:] {
 		if out := w.values[i+1]; w.inPlace[i+1] {
-			rectify(out)
+			kernel.Rectify(out)
 		} else {
 			forwardLanes(nd.layer, pick(w.values, nd.in), out, &w.scratch)
 		}
@@ -159,7 +161,7 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 	for i := n.output; i > 0; i-- {
 		nd := n.nodes[i]
 		if w.inPlace[i] {
-			gate(w.values[i], w.gradients[i])
+			kernel.Gate(w.values[i], w.gradients[i])
 			continue
 		}
 		backwardLanes(nd.layer, pick(w.values, nd.in), w.values[i], w.gradients[i], pick(w.gradients, nd.in),

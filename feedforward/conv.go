@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"sync"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // ConvOptions are those of ONNX's operator Conv in two dimensions.
@@ -27,7 +29,8 @@ type convolution struct {
 }
 
 func newConvolution(in Shape, o ConvOptions, outC int, w, b []float64) *convolution {
-	c := &convolution{ConvOptions: o, inC: in[0], inH: in[1], inW: in[2], outC: outC, w: w, b: b, sparse: mostlyZero(w)}
+	c := &convolution{ConvOptions: o, inC: in[0], inH: in[1], inW: in[2], outC: outC,
+		w: w, b: b, sparse: kernel.MostlyZero(w)}
 	c.outH = outSize(c.inH, o.Kernel[0], o.Stride[0], o.Dilation[0], o.Pad[0]+o.Pad[2])
 	c.outW = outSize(c.inW, o.Kernel[1], o.Stride[1], o.Dilation[1], o.Pad[1]+o.Pad[3])
 	return c
@@ -78,7 +81,9 @@ func (c *convolution) spans(group, from, to int, f func(s span)) {
 var patchValues = 1 << 20
 
 // block is how many outputs are taken together.
-func (c *convolution) block() int { return max(tileCols, patchValues/c.patch()/tileCols*tileCols) }
+func (c *convolution) block() int {
+	return max(kernel.TileCols, patchValues/c.patch()/kernel.TileCols*kernel.TileCols)
+}
 
 // patches are matrices that are used again: a network asks for several at every evaluation.
 var patches sync.Pool
@@ -111,18 +116,19 @@ func (c *convolution) apply(ctx context.Context, x, y []float64, abs bool) {
 					to[i] = x[s.in+i*step]
 				}
 			})
-			b, sums := matrix{*columns, to - from}, matrix{y[g*out*area+from:], area}
+			b := kernel.Matrix{Data: *columns, Stride: to - from}
+			sums := kernel.Matrix{Data: y[g*out*area+from:], Stride: area}
 			switch {
-			case c.sparse || !vectors:
+			case c.sparse || !kernel.Vectors:
 				w := weights
 				if abs {
 					w = absolute(w)
 				}
-				productPlain(out, to-from, patch, w, false, b, sums)
+				kernel.ProductPlain(out, to-from, patch, w, false, b, sums)
 			case abs:
-				productTiles(out, to-from, patch, c.pack(&c.absolute)[g], b, sums)
+				kernel.ProductTiles(out, to-from, patch, c.pack(&c.absolute)[g], b, sums)
 			default:
-				productTiles(out, to-from, patch, c.pack(&c.forward)[g], b, sums)
+				kernel.ProductTiles(out, to-from, patch, c.pack(&c.forward)[g], b, sums)
 			}
 			patches.Put(columns)
 		}
@@ -132,7 +138,7 @@ func (c *convolution) apply(ctx context.Context, x, y []float64, abs bool) {
 // spread multiplies tiles of six channels and four times eight outputs.
 func (c *convolution) spread(ctx context.Context, in, out [3][]float64) {
 	area, patch, channels, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
-	padded := (channels + tileChannels - 1) / tileChannels * tileChannels
+	padded := (channels + kernel.TileChannels - 1) / kernel.TileChannels * kernel.TileChannels
 	var weights [2][]float64
 	for abs := range weights {
 		weights[abs] = c.spreads[abs].tiles(c.Groups*padded, patch, func(v, p int) float64 {
@@ -146,10 +152,10 @@ func (c *convolution) spread(ctx context.Context, in, out [3][]float64) {
 			return w
 		})
 	}
-	const together = tilePlaces * Lanes
-	columns := make([]lane, tilePlaces*patch)
-	var sums [tileSums]lane
-	taps := []tap{{x: [tilePlaces]int{0, patch, 2 * patch, 3 * patch}}}
+	const together = kernel.TilePlaces * Lanes
+	columns := make([]kernel.Lane, kernel.TilePlaces*patch)
+	var sums [kernel.TileSums]kernel.Lane
+	taps := []kernel.Tap{{X: [kernel.TilePlaces]int{0, patch, 2 * patch, 3 * patch}}}
 	for group := range c.Groups {
 		for from := 0; from < area && ctx.Err() == nil; from += together {
 			to := min(from+together, area)
@@ -169,14 +175,14 @@ func (c *convolution) spread(ctx context.Context, in, out [3][]float64) {
 					}
 				})
 				w := weights[min(which, 1)][group*padded*patch:]
-				for i := 0; i < channels; i += tileChannels {
-					n := min(tileChannels, channels-i)
+				for i := 0; i < channels; i += kernel.TileChannels {
+					n := min(kernel.TileChannels, channels-i)
 					clear(sums[:])
-					tileSums64(&sums, columns, w[i*patch:], taps, patch)
+					kernel.TileSums64(&sums, columns, w[i*patch:], taps, patch)
 					for ch := range n {
 						y := out[which][(group*channels+i+ch)*area:][from:to]
 						for o := range y {
-							y[o] += sums[ch*tilePlaces+o/Lanes][o%Lanes]
+							y[o] += sums[ch*kernel.TilePlaces+o/Lanes][o%Lanes]
 						}
 					}
 				}
@@ -195,11 +201,13 @@ func (c *convolution) transpose(ctx context.Context, rows int, g, gin []float64)
 			for from := (area - 1) / c.block() * c.block(); from >= 0 && ctx.Err() == nil; from -= c.block() {
 				to := min(from+c.block(), area)
 				columns := zeros(patch * (to - from))
-				b, products := matrix{g[k*all+group*out*area+from:], area}, matrix{*columns, to - from}
-				if c.sparse || !vectors {
-					productPlain(patch, to-from, out, c.w[group*out*patch:(group+1)*out*patch], true, b, products)
+				b := kernel.Matrix{Data: g[k*all+group*out*area+from:], Stride: area}
+				products := kernel.Matrix{Data: *columns, Stride: to - from}
+				if c.sparse || !kernel.Vectors {
+					weights := c.w[group*out*patch : (group+1)*out*patch]
+					kernel.ProductPlain(patch, to-from, out, weights, true, b, products)
 				} else {
-					productTiles(patch, to-from, out, c.pack(&c.backward)[group], b, products)
+					kernel.ProductTiles(patch, to-from, out, c.pack(&c.backward)[group], b, products)
 				}
 				c.spans(group, from, to, func(s span) {
 					for i, v := range (*columns)[s.row*(to-from)+s.out:][:s.count] {

@@ -1,15 +1,13 @@
 package feedforward
 
+import "github.com/certspec/certspec/internal/feedforward/kernel"
+
 // padded is the input of a convolution within its padding.
 type padded struct{ height, width int }
 
 func (c *convolution) padded() padded {
 	return padded{c.inH + c.Pad[0] + c.Pad[2], c.inW + c.Pad[1] + c.Pad[3]}
 }
-
-// tilePixels is how many outputs are computed with four rows of weights. All rows are taken before the next pixels:
-// what these read stays in the nearest cache, where it is read once for two rows.
-const tilePixels = 4
 
 // at is where output o begins to read, in a padded channel.
 func (c *convolution) at(o int, p padded) int {
@@ -18,9 +16,9 @@ func (c *convolution) at(o int, p padded) int {
 
 // forwardLanes takes the input, pixel by pixel within its padding, and multiplies tiles of four channels and four
 // pixels.
-func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
+func (c *convolution) forwardLanes(x, y []float64, s *kernel.Scratch) {
 	p := c.padded()
-	z := s.take(0, c.inC*p.height*p.width)
+	z := s.Take(0, c.inC*p.height*p.width)
 	for row := range p.height {
 		line := z[row*p.width*c.inC:][:p.width*c.inC]
 		iy := row - c.Pad[0]
@@ -34,7 +32,7 @@ func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 		for ch := range c.inC {
 			from := (ch*c.inH + iy) * c.inW
 			for ix := range c.inW {
-				line[ix*c.inC+ch] = *laneOf(x, from+ix)
+				line[ix*c.inC+ch] = *kernel.LaneOf(x, from+ix)
 			}
 		}
 	}
@@ -48,45 +46,45 @@ func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 		}
 	}
 	var (
-		pixels [tilePixels][]lane
-		b      [tileRows]float64
-		sums   [tileRows * tilePixels]lane
+		pixels [kernel.TilePixels][]kernel.Lane
+		b      [kernel.TileRows]float64
+		sums   [kernel.TileRows * kernel.TilePixels]kernel.Lane
 	)
 	weights := c.pack(&c.forward)
 	for g := range c.Groups {
-		for o := 0; o < area; o += tilePixels {
+		for o := 0; o < area; o += kernel.TilePixels {
 			for q := range pixels {
 				pixels[q] = z[c.at(min(o+q, area-1), p)*c.inC+g*channels:]
 			}
-			count := min(tilePixels, area-o)
-			for row := 0; row < out; row += tileRows {
-				rows := min(tileRows, out-row)
+			count := min(kernel.TilePixels, area-o)
+			for row := 0; row < out; row += kernel.TileRows {
+				rows := min(kernel.TileRows, out-row)
 				if c.b != nil {
 					copy(b[:], c.b[g*out+row:][:rows])
 				}
-				multiply(weights[g][row/tileRows*patch:][:patch], off, &pixels, &b, &sums)
+				kernel.Multiply(weights[g][row/kernel.TileRows*patch:][:patch], off, &pixels, &b, &sums)
 				for r := range rows {
 					to := (g*out+row+r)*area + o
 					for q := range count {
-						moveLane(laneOf(y, to+q), &sums[r*tilePixels+q])
+						kernel.MoveLane(kernel.LaneOf(y, to+q), &sums[r*kernel.TilePixels+q])
 					}
 				}
 			}
 		}
 	}
-	endLanes()
+	kernel.EndLanes()
 }
 
 // transposeLanes multiplies tiles of four places in the kernel and four pixels, from the last pixel to the first: so
 // the terms of each input come in the order of the kernel, as in transpose.
-func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
+func (c *convolution) transposeLanes(g, gin []float64, s *kernel.Scratch) {
 	p := c.padded()
 	area, patch, out, channels := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.inC/c.Groups
-	turned, z := s.take(1, c.outC*area), s.take(0, c.inC*p.height*p.width)
+	turned, z := s.Take(1, c.outC*area), s.Take(0, c.inC*p.height*p.width)
 	for from := 0; from < area; from += c.outW {
 		for ch := range c.outC {
 			for o := from; o < from+c.outW; o++ {
-				turned[o*c.outC+ch] = *laneOf(g, ch*area+o)
+				turned[o*c.outC+ch] = *kernel.LaneOf(g, ch*area+o)
 			}
 		}
 	}
@@ -100,7 +98,7 @@ func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
 			}
 		}
 	}
-	inside(func(in, padded int) { z[padded] = *laneOf(gin, in) })
+	inside(func(in, padded int) { z[padded] = *kernel.LaneOf(gin, in) })
 	off, places := make([]int, out), make([]int, 0, patch)
 	for i := range off {
 		off[i] = i
@@ -113,29 +111,29 @@ func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
 		}
 	}
 	var (
-		pixels [tilePixels][]lane
-		zero   [tileRows]float64
-		sums   [tileRows * tilePixels]lane
+		pixels [kernel.TilePixels][]kernel.Lane
+		zero   [kernel.TileRows]float64
+		sums   [kernel.TileRows * kernel.TilePixels]kernel.Lane
 	)
 	weights := c.pack(&c.backward)
 	for group := range c.Groups {
 		first := z[group*channels*p.height*p.width:]
-		for last := area - 1; last >= 0; last -= tilePixels {
+		for last := area - 1; last >= 0; last -= kernel.TilePixels {
 			for q := range pixels {
 				pixels[q] = turned[max(last-q, 0)*c.outC+group*out:]
 			}
-			for row := 0; row < patch; row += tileRows {
-				multiply(weights[group][row/tileRows*out:][:out], off, &pixels, &zero, &sums)
-				of := places[row:min(row+tileRows, patch)]
-				for q := range min(tilePixels, last+1) {
+			for row := 0; row < patch; row += kernel.TileRows {
+				kernel.Multiply(weights[group][row/kernel.TileRows*out:][:out], off, &pixels, &zero, &sums)
+				of := places[row:min(row+kernel.TileRows, patch)]
+				for q := range min(kernel.TilePixels, last+1) {
 					pixel := first[c.at(last-q, p):]
 					for r, place := range of {
-						addLane(&pixel[place], &sums[r*tilePixels+q])
+						kernel.AddLane(&pixel[place], &sums[r*kernel.TilePixels+q])
 					}
 				}
 			}
 		}
 	}
-	endLanes()
-	inside(func(in, padded int) { *laneOf(gin, in) = z[padded] })
+	kernel.EndLanes()
+	inside(func(in, padded int) { *kernel.LaneOf(gin, in) = z[padded] })
 }

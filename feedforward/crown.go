@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // LinearBounds returns upper bounds on rows·f + offsets over a box or segment of inputs, f being the outputs; rows
@@ -176,7 +178,7 @@ var blockValues = 1 << 23 // a test makes it small
 
 const (
 	blockProducts = 1 << 34
-	mostRows      = 6 * width
+	mostRows      = 6 * kernel.Width
 )
 
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
@@ -277,7 +279,7 @@ func (r *region) rounding(at int, g, constant []float64) {
 	for k := range constant {
 		row := g[k*size : (k+1)*size]
 		if finite {
-			constant[k] += products(row, [3][]float64{off, off, off})[1]
+			constant[k] += kernel.Products(row, [3][]float64{off, off, off})[1]
 			continue
 		}
 		for i, v := range row {

@@ -3,6 +3,8 @@ package feedforward
 import (
 	"context"
 	"math"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // dense is y = Wx + b with W as a matrix, outputs × inputs.
@@ -67,7 +69,7 @@ func (d *dense) apply(ctx context.Context, x, y []float64, abs bool) {
 
 func (d *dense) spread(ctx context.Context, in, out [3][]float64) {
 	for o := range d.out {
-		for which, v := range products(d.w[o*d.in:(o+1)*d.in], in) {
+		for which, v := range kernel.Products(d.w[o*d.in:(o+1)*d.in], in) {
 			out[which][o] += v
 		}
 		if o%64 == 0 && ctx.Err() != nil {
@@ -77,7 +79,7 @@ func (d *dense) spread(ctx context.Context, in, out [3][]float64) {
 }
 
 func (d *dense) transpose(ctx context.Context, rows int, g, gin []float64) {
-	product(rows, d.in, d.out, g, false, d.w, gin)
+	kernel.Product(rows, d.in, d.out, g, false, d.w, gin)
 }
 
 func (d *dense) bias() bias           { return bias{b: d.b, times: 1, terms: d.fan} }

@@ -1,6 +1,8 @@
 package feedforward
 
-func (d *dense) rows(first int) (w [tileRows][]float64) {
+import "github.com/certspec/certspec/internal/feedforward/kernel"
+
+func (d *dense) rows(first int) (w [kernel.TileRows][]float64) {
 	for r := range w {
 		at := min(first+r, d.out-1)
 		w[r] = d.w[at*d.in:][:d.in]
@@ -8,55 +10,55 @@ func (d *dense) rows(first int) (w [tileRows][]float64) {
 	return w
 }
 
-func (d *dense) forwardLanes(x, y []float64, _ *scratch) {
-	for o := 0; o < d.out; o += tileRows {
+func (d *dense) forwardLanes(x, y []float64, _ *kernel.Scratch) {
+	for o := 0; o < d.out; o += kernel.TileRows {
 		w := d.rows(o)
-		var s [tileRows]lane
+		var s [kernel.TileRows]kernel.Lane
 		for r := range s {
 			if o+r < d.out && d.b != nil {
-				s[r] = everywhere(d.b[o+r])
+				s[r] = kernel.Everywhere(d.b[o+r])
 			}
 		}
-		multiplyRows(&w, x, &s)
-		for r := range min(tileRows, d.out-o) {
-			*laneOf(y, o+r) = s[r]
+		kernel.MultiplyRows(&w, x, &s)
+		for r := range min(kernel.TileRows, d.out-o) {
+			*kernel.LaneOf(y, o+r) = s[r]
 		}
 	}
-	endLanes()
+	kernel.EndLanes()
 }
 
 // inputBlock is how many inputs get the products of all outputs before the next ones do.
 const inputBlock = 256
 
-func (d *dense) transposeLanes(g, gin []float64, _ *scratch) {
+func (d *dense) transposeLanes(g, gin []float64, _ *kernel.Scratch) {
 	for from := 0; from < d.in; from += inputBlock {
 		to := min(from+inputBlock, d.in)
-		for o := 0; o < d.out; o += tileRows {
+		for o := 0; o < d.out; o += kernel.TileRows {
 			w := d.rows(o)
-			var v [tileRows]lane // zero beyond the last row
+			var v [kernel.TileRows]kernel.Lane // zero beyond the last row
 			for r := range w {
 				if w[r] = w[r][from:to]; o+r < d.out {
-					v[r] = *laneOf(g, o+r)
+					v[r] = *kernel.LaneOf(g, o+r)
 				}
 			}
-			spreadRows(&w, &v, gin[from*Lanes:to*Lanes])
+			kernel.SpreadRows(&w, &v, gin[from*Lanes:to*Lanes])
 		}
 	}
-	endLanes()
+	kernel.EndLanes()
 }
 
-func (l *scale) forwardLanes(x, y []float64, s *scratch) {
+func (l *scale) forwardLanes(x, y []float64, s *kernel.Scratch) {
 	n, _ := l.sizes()
 	for i := range n {
-		*laneOf(y, i) = everywhere(l.t[i/l.times])
+		*kernel.LaneOf(y, i) = kernel.Everywhere(l.t[i/l.times])
 	}
 	l.transposeLanes(x, y, s)
 }
 
-func (l *scale) transposeLanes(g, gin []float64, _ *scratch) {
+func (l *scale) transposeLanes(g, gin []float64, _ *kernel.Scratch) {
 	n, _ := l.sizes()
 	for i := range n {
-		s, from, to := l.s[i/l.times], laneOf(g, i), laneOf(gin, i)
+		s, from, to := l.s[i/l.times], kernel.LaneOf(g, i), kernel.LaneOf(gin, i)
 		for j, v := range from {
 			to[j] += float64(s * v)
 		}

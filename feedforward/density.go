@@ -3,6 +3,8 @@ package feedforward
 import (
 	"context"
 	"math"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // Square is x².
@@ -44,16 +46,16 @@ func (square) walk(s step, at int) { s.atEnds() }
 
 // atEnds adds, for each row of coefficients, the end of the box that is largest.
 func (s step) atEnds() {
-	lines := make([]bend, len(s.out.Lower))
+	lines := make([]kernel.Bend, len(s.out.Lower))
 	for i, lo := range s.out.Lower {
 		hi, off := s.out.Upper[i], 0.0
 		if s.a != Plain {
 			off = host * s.out.largest(i)
 		}
-		lines[i].over, lines[i].under = hi+off, lo-off
+		lines[i].Over, lines[i].Under = hi+off, lo-off
 	}
 	for b := range s.blocks {
-		addSums(&s.sums[b], s.block(b), lines)
+		kernel.AddSums(&s.sums[b], s.block(b), lines)
 	}
 }
 

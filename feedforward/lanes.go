@@ -1,32 +1,14 @@
 package feedforward
 
-// Lanes is how many points an evaluation can take side by side: value i of a layer at point j is at i·Lanes + j, so
-// that vectors hold points. Each point's values are those of an evaluation of it alone, bit by bit but for the sign
-// of zeros.
-const Lanes = 8
+import "github.com/certspec/certspec/internal/feedforward/kernel"
 
-// lane is one value at all points.
-type lane [Lanes]float64
-
-func laneOf(x []float64, i int) *lane { return (*lane)(x[i*Lanes:]) }
-
-// everywhere is one value at all points.
-func everywhere(v float64) lane { return lane{v, v, v, v, v, v, v, v} }
-
-// scratch is memory for the steps of a layer, whose content does not last.
-type scratch [2][]lane
-
-func (s *scratch) take(which, n int) []lane {
-	if len(s[which]) < n {
-		s[which] = make([]lane, n)
-	}
-	return s[which][:n]
-}
+// Lanes is the number of points that one evaluation takes side by side.
+const Lanes = kernel.Lanes
 
 // laneLinear is a linear with forms for points side by side: y = Wx + b, and gin += Wᵀg.
 type laneLinear interface {
-	forwardLanes(x, y []float64, s *scratch)
-	transposeLanes(g, gin []float64, s *scratch)
+	forwardLanes(x, y []float64, s *kernel.Scratch)
+	transposeLanes(g, gin []float64, s *kernel.Scratch)
 }
 
 // alike are layers that treat all values alike, side by side or not.
@@ -40,7 +22,7 @@ func alike(l layer) bool {
 	return false
 }
 
-func forwardLanes(l layer, in [][]float64, out []float64, s *scratch) {
+func forwardLanes(l layer, in [][]float64, out []float64, s *kernel.Scratch) {
 	switch l := l.(type) {
 	case affine:
 		if lin, ok := l.linear.(laneLinear); ok {
@@ -52,10 +34,10 @@ func forwardLanes(l layer, in [][]float64, out []float64, s *scratch) {
 			break
 		}
 		for o, i := range l.from {
-			if to := laneOf(out, o); i >= 0 {
-				*to = *laneOf(in[0], int(i))
+			if to := kernel.LaneOf(out, o); i >= 0 {
+				*to = *kernel.LaneOf(in[0], int(i))
 			} else {
-				*to = everywhere(l.constant)
+				*to = kernel.Everywhere(l.constant)
 			}
 		}
 		return
@@ -85,7 +67,7 @@ func clearOf(l layer, out []float64) {
 	}
 }
 
-func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64, s *scratch) {
+func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64, s *kernel.Scratch) {
 	switch l := l.(type) {
 	case affine:
 		if lin, ok := l.linear.(laneLinear); ok {
@@ -98,7 +80,7 @@ func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64, s
 		}
 		for o, i := range l.from {
 			if i >= 0 {
-				addLane(laneOf(gin[0], int(i)), laneOf(g, o))
+				kernel.AddLane(kernel.LaneOf(gin[0], int(i)), kernel.LaneOf(g, o))
 			}
 		}
 		return

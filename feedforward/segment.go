@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // Set is the inputs that bounds are over: a Box or a Segment.
@@ -138,7 +140,7 @@ func (r *region) concretise(at int, offsets, g, constant []float64, a Arithmetic
 		along, off := 0.0, 0.0
 		row := g[k*size : (k+1)*size]
 		if finite {
-			p := products(row, ends)
+			p := kernel.Products(row, ends)
 			sum, magnitude = sum+p[0]+p[1], magnitude+p[2]
 			row = nil
 		}

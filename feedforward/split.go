@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // Of slopes and splits.
@@ -14,9 +16,9 @@ const (
 	splitSteps  = 6
 	tuneRate    = 0.5
 	splitRate   = 0.25
-	splitLanes  = tilePlaces * width // subproblems that are bounded at once
-	splitBudget = 1 << 35            // products of a search, a second or less where vectors are at hand
-	splitLeast  = 100_000            // products that a small network is counted as: rounds cost time of their own
+	splitLanes  = kernel.TilePlaces * kernel.Width // subproblems that are bounded at once
+	splitBudget = 1 << 35                          // products of a search, a second or less where vectors are at hand
+	splitLeast  = 100_000                          // products that a small network is counted as: rounds cost time of their own
 )
 
 // search is one for a proof that rows are below zero on a set.
@@ -176,7 +178,9 @@ func (s *search) choose(r *region, t *tuned, rows []int, but []fixed, last int) 
 		for _, j := range open {
 			gap := 0.0
 			for _, row := range rows {
-				at := func(of [][]rowLane) float64 { return float64(*fixed{at: j, row: row}.place(of[i], t.blocks)) }
+				at := func(of [][]kernel.RowLane) float64 {
+					return float64(*fixed{at: j, row: row}.place(of[i], t.blocks))
+				}
 				g, z, line := at(t.g), at(t.z), at(t.alpha)*at(t.z)
 				if g > 0 {
 					line = box.Upper[j] / (box.Upper[j] - box.Lower[j]) * (z - box.Lower[j])

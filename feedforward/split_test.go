@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // small draws a network of two inputs, a convolution among some, and one output.
@@ -97,14 +99,14 @@ func TestAnySlopesAndSplitsHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, offsets := make([]float64, width), make([]float64, width)
+		rows, offsets := make([]float64, kernel.Width), make([]float64, kernel.Width)
 		for k := range rows {
 			rows[k] = float64(1 - 2*(k%2))
 		}
 		slopes := n.newWalk(t.Context(), r, offsets, adaptive, Rigorous).startSlopes(n.output)
 		for i, open := range slopes.open {
 			for _, j := range open {
-				for k := range width {
+				for k := range kernel.Width {
 					slopes.alpha[i][j][k] = rng.Float32()
 					if rng.IntN(4) == 0 {
 						slopes.fixed = append(slopes.fixed, fixed{i, j, k, float32(1 - 2*rng.IntN(2)), 3 * rng.Float32()})
@@ -119,7 +121,7 @@ func TestAnySlopesAndSplitsHold(t *testing.T) {
 		for range 400 {
 			values := n.values([]float64{0.1 + 0.8*rng.Float64(), 0.1 + 0.8*rng.Float64()})
 		lanes:
-			for k := range width {
+			for k := range kernel.Width {
 				for _, f := range slopes.fixed {
 					if f.row == k && float64(f.sign)*values[n.nodes[f.node].in[0]][f.at] < 0 {
 						continue lanes

@@ -4,18 +4,20 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // tuned are lines below ReLUs that are chosen row by row (Xu et al. 2021, α-CROWN), and ReLUs that are split: where a
 // row speaks of the inputs of one sign alone, β ≥ 0 times that input is added (Wang et al. 2021, β-CROWN). Whatever
 // the numbers are, the bound holds; gradients find those that make it small. By node, as rows of a walk are.
 type tuned struct {
-	alpha  [][]rowLane
+	alpha  [][]kernel.RowLane
 	open   [][]int // values whose sign is open
 	fixed  []fixed
 	blocks int
-	g, z   [][]rowLane // coefficients on the outputs of ReLUs, inputs of ReLUs at the worst input
-	taken  [][]rowLane // what these and others lie in, for the next step
+	g, z   [][]kernel.RowLane // coefficients on the outputs of ReLUs, inputs of ReLUs at the worst input
+	taken  [][]kernel.RowLane // what these and others lie in, for the next step
 }
 
 // fixed is a ReLU whose input has a sign, 1 or −1, for a row.
@@ -25,8 +27,8 @@ type fixed struct {
 }
 
 // place of a ReLU that is fixed, in the rows on its node.
-func (f fixed) place(rows []rowLane, blocks int) *float32 {
-	return &rows[f.row/width*len(rows)/blocks+f.at][f.row%width]
+func (f fixed) place(rows []kernel.RowLane, blocks int) *float32 {
+	return &rows[f.row/kernel.Width*len(rows)/blocks+f.at][f.row%kernel.Width]
 }
 
 // tunable says whether gradients of bounds are known.
@@ -50,18 +52,20 @@ func (n *Network) tunable() bool {
 }
 
 // ahead is a linear that adds Wx to y for values of several rows.
-type ahead interface{ rowsAhead(s step, x, y []rowLane) }
+type ahead interface {
+	rowsAhead(s step, x, y []kernel.RowLane)
+}
 
 // startSlopes are those that CROWN has.
 func (w *walk) startSlopes(from int) *tuned {
-	made := func() [][]rowLane { return make([][]rowLane, len(w.n.nodes)) }
+	made := func() [][]kernel.RowLane { return make([][]kernel.RowLane, len(w.n.nodes)) }
 	t := &tuned{alpha: made(), open: make([][]int, len(w.n.nodes)), blocks: w.blocks, g: made(), z: made()}
 	for i, nd := range w.n.nodes[:from+1] {
 		if _, ok := nd.layer.(*activation); !ok {
 			continue
 		}
 		box, size := w.r.boxes[nd.in[0]], nd.shape.Size()
-		t.alpha[i] = make([]rowLane, w.blocks*size)
+		t.alpha[i] = make([]kernel.RowLane, w.blocks*size)
 		t.open[i] = box.open()
 		for _, j := range t.open[i] {
 			for k := j; box.Upper[j] >= -box.Lower[j] && k < len(t.alpha[i]); k += size {
@@ -70,7 +74,7 @@ func (w *walk) startSlopes(from int) *tuned {
 		}
 	}
 	for _, f := range w.r.fixed {
-		for f.row = 0; f.node <= from && f.row < w.blocks*width; f.row++ {
+		for f.row = 0; f.node <= from && f.row < w.blocks*kernel.Width; f.row++ {
 			t.fixed = append(t.fixed, f)
 		}
 	}
@@ -104,7 +108,7 @@ func (b Box) open() (open []int) {
 	return open
 }
 
-func everywhere32(v float32) (l rowLane) {
+func everywhere32(v float32) (l kernel.RowLane) {
 	for r := range l {
 		l[r] = v
 	}
@@ -114,7 +118,7 @@ func everywhere32(v float32) (l rowLane) {
 // walkTuned is walk of a ReLU with lines of its own for each row.
 func (s step) walkTuned(at int) {
 	in, t, faint := s.r.boxes[s.in[0]], s.tuned, s.r.reach[at].faint()
-	lines, held := make([]bend, len(in.Lower)), make([]float32, len(t.fixed))
+	lines, held := make([]kernel.Bend, len(in.Lower)), make([]float32, len(t.fixed))
 	for i, lo := range in.Lower {
 		hi, m, e, up, offset, low := in.Upper[i], in.largest(i), 0.0, 0.0, 0.0, 0.0
 		if s.a != Plain {
@@ -131,7 +135,7 @@ func (s step) walkTuned(at int) {
 		default:
 			e = 0 // zero whatever the coefficient is
 		}
-		lines[i] = bend{float32(up), float32(low), offset + e, -e} // a ReLU is at least 0
+		lines[i] = kernel.Bend{Up: float32(up), Low: float32(low), Over: offset + e, Under: -e} // a ReLU is at least 0
 	}
 	for k, f := range t.fixed {
 		if f.node == at {
@@ -141,7 +145,7 @@ func (s step) walkTuned(at int) {
 	}
 	for b := range s.blocks {
 		g, to := s.block(b), s.into(0, b)
-		bendRows(&s.sums[b], g, lines, to, s.fresh[0])
+		kernel.BendRows(&s.sums[b], g, lines, to, s.fresh[0])
 		for _, i := range t.open[at] {
 			alpha := &t.alpha[at][b*len(in.Lower)+i]
 			for r, v := range g[i] {
@@ -153,7 +157,7 @@ func (s step) walkTuned(at int) {
 		if f.node != at {
 			continue
 		}
-		v, m, sum := held[k], in.largest(f.at), &s.sums[f.row/width][f.row%width]
+		v, m, sum := held[k], in.largest(f.at), &s.sums[f.row/kernel.Width][f.row%kernel.Width]
 		*f.place(s.g, s.blocks) = v
 		*f.place(s.gin[0], s.blocks) += float32(v*((1+f.sign)/2)) + float32(f.sign*f.beta)
 		if s.a != Plain {
@@ -167,9 +171,9 @@ func (s step) slackOfSlopes(m float64) float64 { return (s.off[0]+4*single)*m + 
 
 // worst evaluates the lines of each row, forward from the input that its bound stands for: z are then the derivatives
 // of the bounds by the coefficients on the inputs of ReLUs. g are the rows on the input.
-func (w *walk) worst(g []rowLane, from int) {
+func (w *walk) worst(g []kernel.RowLane, from int) {
 	box, nodes, t := w.r.boxes[0], w.n.nodes, w.tuned
-	values := make([][]rowLane, from+1)
+	values := make([][]kernel.RowLane, from+1)
 	values[0] = w.take(len(box.Lower), false)
 	t.taken = append(t.taken, values[0])
 	for i, lo := range box.Lower {
@@ -207,7 +211,7 @@ func (w *walk) worst(g []rowLane, from int) {
 		case *sum:
 			for j, in := range nd.in {
 				for k := range out {
-					out[k].add(&values[in][k], float32(l.sign[j]))
+					out[k].Add(&values[in][k], float32(l.sign[j]))
 				}
 			}
 		case affine:
@@ -221,7 +225,7 @@ func (w *walk) worst(g []rowLane, from int) {
 	}
 }
 
-func (w *walk) bendAhead(at int, in Box, x, out []rowLane) {
+func (w *walk) bendAhead(at int, in Box, x, out []kernel.RowLane) {
 	t, size := w.tuned, len(in.Lower)
 	for i, lo := range in.Lower {
 		for k := i; lo >= 0 && k < len(out); k += size {
@@ -285,7 +289,8 @@ func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets [
 	a Arithmetic) ([]float64, error) {
 	var best []float64
 	for k := range how.steps {
-		*how.spent += 2 * (len(offsets) + width - 1) / width * width * max(n.products(from), splitLeast)
+		walked := 2 * (len(offsets) + kernel.Width - 1) / kernel.Width * kernel.Width // there and back
+		*how.spent += walked * max(n.products(from), splitLeast)
 		w := n.newWalk(ctx, r, offsets, adaptive, a)
 		if t == nil {
 			t = w.startSlopes(from)
@@ -362,31 +367,31 @@ func (b *bounder) live() *bounder {
 	return to
 }
 
-func (d *dense) rowsAhead(s step, x, y []rowLane) {
+func (d *dense) rowsAhead(s step, x, y []kernel.RowLane) {
 	w := d.singleAhead.tiles(d.out, d.in, func(o, i int) float64 { return d.w[o*d.in+i] })
 	d.multiplyRows(s, x, y, w, d.out, d.in, false)
 }
 
-func (l *scale) rowsAhead(s step, x, y []rowLane) {
+func (l *scale) rowsAhead(s step, x, y []kernel.RowLane) {
 	size := len(y) / s.blocks
 	for k := range y {
-		y[k].add(&x[k], float32(l.s[k%size/l.times]))
+		y[k].Add(&x[k], float32(l.s[k%size/l.times]))
 	}
 }
 
-func (c *convolution) rowsAhead(s step, x, y []rowLane) {
-	channels, out, kernel := c.inC/c.Groups, c.outC/c.Groups, c.Kernel[0]*c.Kernel[1]
+func (c *convolution) rowsAhead(s step, x, y []kernel.RowLane) {
+	channels, out, places := c.inC/c.Groups, c.outC/c.Groups, c.Kernel[0]*c.Kernel[1]
 	g := gather{values: out, products: channels, groups: c.Groups, area: c.outH * c.outW, from: c.inH * c.inW}
-	g.w = c.singleAhead.tiles(c.Groups*g.padded(), kernel*channels, func(v, p int) float64 {
+	g.w = c.singleAhead.tiles(c.Groups*g.padded(), places*channels, func(v, p int) float64 {
 		group, o, place, ch := v/g.padded(), v%g.padded(), p/channels, p%channels
 		if o >= out {
 			return 0
 		}
-		return c.w[((group*out+o)*channels+ch)*kernel+place]
+		return c.w[((group*out+o)*channels+ch)*places+place]
 	})
 	g.run(s, x, y, false, c.Kernel[1], func(f func(pixels, ty, tx []int)) {
 		rows, cols := upTo(0, c.Kernel[0]), upTo(0, c.Kernel[1])
-		for pixels := range slices.Chunk(upTo(0, g.area), tilePlaces) {
+		for pixels := range slices.Chunk(upTo(0, g.area), kernel.TilePlaces) {
 			f(pixels, rows, cols)
 		}
 	}, func(o, ky, kx int) int {

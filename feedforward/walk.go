@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // walk takes rows of coefficients back through a network in float32, sixteen side by side, in several blocks: row k is
@@ -20,8 +22,8 @@ type walk struct {
 	a      Arithmetic
 	slope  lowerSlope
 	blocks int
-	sums   [][width]float64 // what the constants gain, by block
-	bends  [][]bend         // of each node, once they are known
+	sums   [][kernel.Width]float64 // what the constants gain, by block
+	bends  [][]kernel.Bend         // of each node, once they are known
 	tuned  *tuned
 }
 
@@ -31,8 +33,8 @@ type step struct {
 	node
 	at    int
 	out   Box
-	g     []rowLane
-	gin   [][]rowLane
+	g     []kernel.RowLane
+	gin   [][]kernel.RowLane
 	fresh []bool    // inputs whose rows nothing was added to yet: what they hold is arbitrary
 	off   []float64 // for each input, what its coefficients are off by, relative to the magnitudes of their terms
 }
@@ -123,18 +125,18 @@ func (s step) overwrites() bool {
 }
 
 // take is memory for the rows on so many values.
-func (w *walk) take(size int, zero bool) []rowLane {
+func (w *walk) take(size int, zero bool) []kernel.RowLane {
 	size *= w.blocks
-	if p, ok := lanePool.Get().(*[]rowLane); ok && cap(*p) >= size {
+	if p, ok := lanePool.Get().(*[]kernel.RowLane); ok && cap(*p) >= size {
 		if zero {
 			clear((*p)[:size])
 		}
 		return (*p)[:size]
 	}
-	return make([]rowLane, size)
+	return make([]kernel.RowLane, size)
 }
 
-func give(g []rowLane) { lanePool.Put(&g) }
+func give(g []kernel.RowLane) { lanePool.Put(&g) }
 
 // crown walks back from linear functions of a node's output to the input.
 func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope,
@@ -148,37 +150,37 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 }
 
 func (n *Network) newWalk(ctx context.Context, r *region, offsets []float64, slope lowerSlope, a Arithmetic) *walk {
-	blocks := (len(offsets) + width - 1) / width
-	return &walk{ctx: ctx, n: n, r: r, a: a, slope: slope, blocks: blocks, sums: make([][width]float64, blocks),
-		bends: make([][]bend, len(n.nodes))}
+	blocks := (len(offsets) + kernel.Width - 1) / kernel.Width
+	return &walk{ctx: ctx, n: n, r: r, a: a, slope: slope, blocks: blocks, sums: make([][kernel.Width]float64, blocks),
+		bends: make([][]kernel.Bend, len(n.nodes))}
 }
 
 // back gives the rows on the input; nil where no output depends on it.
-func (w *walk) back(from int, rows, offsets []float64) ([]rowLane, error) {
+func (w *walk) back(from int, rows, offsets []float64) ([]kernel.RowLane, error) {
 	n, r := w.n, w.r
-	g := make([][]rowLane, from+1)
+	g := make([][]kernel.RowLane, from+1)
 	lost := w.lost(from)
 	size := n.nodes[from].shape.Size()
 	g[from] = w.take(size, true)
 	for i := range offsets {
-		to, sum := g[from][i/width*size:], lost
+		to, sum := g[from][i/kernel.Width*size:], lost
 		for j, v := range rows[i*size : (i+1)*size] {
 			if v == 0 {
 				continue
 			}
 			single := float32(v)
-			to[j][i%width] = single
+			to[j][i%kernel.Width] = single
 			if lost := math.Abs(v - float64(single)); lost != 0 && w.a != Plain {
 				sum += 2 * lost * r.boxes[from].largest(j)
 			}
 		}
-		w.sums[i/width][i%width] = offsets[i] + sum
+		w.sums[i/kernel.Width][i%kernel.Width] = offsets[i] + sum
 	}
 	return w.down(g, from)
 }
 
 // down takes the rows on nodes up to one back to the input.
-func (w *walk) down(g [][]rowLane, from int) ([]rowLane, error) {
+func (w *walk) down(g [][]kernel.RowLane, from int) ([]kernel.RowLane, error) {
 	n, r := w.n, w.r
 	added, _ := n.addedTerms()
 	for i := from; i > 0; i-- {
@@ -216,12 +218,12 @@ func (w *walk) down(g [][]rowLane, from int) ([]rowLane, error) {
 
 // apart is down, block by block: what a layer gives is then still in a cache where the one before it reads it. A dense
 // layer has too many weights to read them for each block.
-func (w *walk) apart(g [][]rowLane, from int) (input []rowLane, err error) {
+func (w *walk) apart(g [][]kernel.RowLane, from int) (input []kernel.RowLane, err error) {
 	one, nodes := *w, w.n.nodes
 	one.blocks = 1
 	for b := range w.blocks {
 		one.sums = w.sums[b : b+1]
-		part := make([][]rowLane, from+1)
+		part := make([][]kernel.RowLane, from+1)
 		for i, all := range g[:from+1] {
 			if size := nodes[i].shape.Size(); all != nil {
 				part[i] = one.take(size, false)
@@ -250,18 +252,18 @@ func (w *walk) apart(g [][]rowLane, from int) (input []rowLane, err error) {
 }
 
 // finish is what bounds of rows on the input are; no rows: the outputs do not depend on it.
-func (w *walk) finish(g []rowLane, offsets []float64) []float64 {
+func (w *walk) finish(g []kernel.RowLane, offsets []float64) []float64 {
 	if g != nil {
 		defer give(g)
 	}
 	box, size, bounds := w.r.boxes[0], len(w.r.boxes[0].Lower), make([]float64, len(offsets))
-	constant := func(i int) *float64 { return &w.sums[i/width][i%width] }
+	constant := func(i int) *float64 { return &w.sums[i/kernel.Width][i%kernel.Width] }
 	if w.r.lines[0] != nil {
 		rows := make([]float64, len(offsets)*size)
 		for i := range bounds {
 			bounds[i] = *constant(i)
 			for j := 0; j < size && g != nil; j++ {
-				rows[i*size+j] = float64(g[i/width*size+j][i%width])
+				rows[i*size+j] = float64(g[i/kernel.Width*size+j][i%kernel.Width])
 			}
 		}
 		return numbers(w.r.concretise(0, offsets, rows, bounds, w.a))
@@ -273,7 +275,7 @@ func (w *walk) finish(g []rowLane, offsets []float64) []float64 {
 	for i := range bounds {
 		bounds[i] = *constant(i)
 		if w.a != Plain {
-			bounds[i] += host * (math.Abs(before[i/width][i%width]) + math.Abs(offsets[i]))
+			bounds[i] += host * (math.Abs(before[i/kernel.Width][i%kernel.Width]) + math.Abs(offsets[i]))
 		}
 	}
 	return numbers(bounds)
@@ -290,9 +292,9 @@ func numbers(bounds []float64) []float64 {
 }
 
 // block gives the rows of a block.
-func (s step) block(b int) []rowLane { return s.g[b*len(s.out.Lower):][:len(s.out.Lower)] }
+func (s step) block(b int) []kernel.RowLane { return s.g[b*len(s.out.Lower):][:len(s.out.Lower)] }
 
-func (s step) into(in, b int) []rowLane {
+func (s step) into(in, b int) []kernel.RowLane {
 	size := len(s.gin[in]) / s.blocks
 	return s.gin[in][b*size:][:size]
 }
@@ -301,7 +303,7 @@ func (s step) into(in, b int) []rowLane {
 func (s step) constants(at int, b bias, slack func(i int) float64) {
 	lines := s.bends[at]
 	if lines == nil {
-		lines = make([]bend, len(s.out.Lower))
+		lines = make([]kernel.Bend, len(s.out.Lower))
 		s.bends[at] = lines
 		faint := s.r.reach[at].faint()
 		if s.a == Plain {
@@ -312,11 +314,11 @@ func (s step) constants(at int, b bias, slack func(i int) float64) {
 			if b.b != nil {
 				moved = b.b[i/b.times]
 			}
-			lines[i].over, lines[i].under = moved+off, moved-off
+			lines[i].Over, lines[i].Under = moved+off, moved-off
 		}
 	}
 	for b := range s.blocks {
-		addSums(&s.sums[b], s.block(b), lines)
+		kernel.AddSums(&s.sums[b], s.block(b), lines)
 	}
 }
 
@@ -346,13 +348,13 @@ func (l *activation) walk(s step, at int) {
 		s.bends[at] = l.bends(s, at)
 	}
 	for b := range s.blocks {
-		bendRows(&s.sums[b], s.block(b), s.bends[at], s.into(0, b), s.fresh[0])
+		kernel.BendRows(&s.sums[b], s.block(b), s.bends[at], s.into(0, b), s.fresh[0])
 	}
 }
 
-func (l *activation) bends(s step, at int) []bend {
+func (l *activation) bends(s step, at int) []kernel.Bend {
 	in, faint := s.r.boxes[s.in[0]], s.r.reach[at].faint()
-	lines := make([]bend, len(in.Lower))
+	lines := make([]kernel.Bend, len(in.Lower))
 	for i, lo := range in.Lower {
 		hi := in.Upper[i]
 		upper, lower := segment{0, s.out.Upper[i]}, segment{0, s.out.Lower[i]}
@@ -369,7 +371,8 @@ func (l *activation) bends(s step, at int) []bend {
 		if s.a != Plain {
 			e += faint
 		}
-		lines[i] = bend{float32(upper.slope), float32(lower.slope), upper.offset + e, lower.offset - e}
+		lines[i] = kernel.Bend{Up: float32(upper.slope), Low: float32(lower.slope),
+			Over: upper.offset + e, Under: lower.offset - e}
 	}
 	return lines
 }
@@ -420,7 +423,7 @@ func (l *arrange) walk(s step, at int) {
 				i = int(l.from[o])
 			}
 			if i >= 0 {
-				to[i].add(&g[o], 1)
+				to[i].Add(&g[o], 1)
 			}
 		}
 	}
@@ -446,12 +449,6 @@ func (l *arrange) most(inputs int) int {
 	return int(most)
 }
 
-func (to *rowLane) add(from *rowLane, sign float32) {
-	for r, v := range from {
-		to[r] += float32(sign * v)
-	}
-}
-
 func (l *sum) walk(s step, at int) {
 	boxes := pick(s.r.boxes, s.in)
 	slack := l.slack(boxes, s.a)
@@ -467,7 +464,7 @@ func (l *sum) walk(s step, at int) {
 		for b := range s.blocks {
 			to := s.into(j, b)
 			for i := range s.block(b) {
-				to[i].add(&s.block(b)[i], float32(l.sign[j]))
+				to[i].Add(&s.block(b)[i], float32(l.sign[j]))
 			}
 		}
 	}
@@ -485,7 +482,7 @@ func (l *concat) walk(s step, at int) {
 		g := s.block(b)
 		l.each(func(j, from, to, size int) {
 			for i := range size {
-				s.into(j, b)[from+i].add(&g[to+i], 1)
+				s.into(j, b)[from+i].Add(&g[to+i], 1)
 			}
 		})
 	}
@@ -538,14 +535,14 @@ type tiled[T float32 | float64] struct {
 // tiles packs the weights of values, each a sum of products of which weight gives one.
 func (t *tiled[T]) tiles(values, products int, weight func(value, product int) float64) []T {
 	t.once.Do(func() {
-		t.w = make([]T, (values+tileChannels-1)/tileChannels*tileChannels*products)
+		t.w = make([]T, (values+kernel.TileChannels-1)/kernel.TileChannels*kernel.TileChannels*products)
 		for v := range values {
 			if products == 0 {
 				break
 			}
-			to := t.w[v/tileChannels*tileChannels*products+v%tileChannels:]
+			to := t.w[v/kernel.TileChannels*kernel.TileChannels*products+v%kernel.TileChannels:]
 			for p := range products {
-				to[p*tileChannels] = T(weight(v, p))
+				to[p*kernel.TileChannels] = T(weight(v, p))
 			}
 		}
 	})
@@ -558,36 +555,36 @@ func (d *dense) rowsBack(s step) {
 }
 
 // multiplyRows adds to y, of so many values in a block, sums of products of x; four blocks are a tile.
-func (d *dense) multiplyRows(s step, x, y []rowLane, w []float32, values, products int, fresh bool) {
+func (d *dense) multiplyRows(s step, x, y []kernel.RowLane, w []float32, values, products int, fresh bool) {
 	if fresh && products == 0 {
 		clear(y[:s.blocks*values])
 	}
 	if values == 0 || products == 0 {
 		return
 	}
-	var t tap
-	var sums [tileSums]rowLane
-	for i := 0; i < values && s.ctx.Err() == nil; i += tileChannels {
-		n := min(tileChannels, values-i)
-		t.w = i * products
-		for b := 0; b < s.blocks; b += tilePlaces { // all blocks while the weights are in the cache
-			places := min(tilePlaces, s.blocks-b)
-			for p := range t.x {
-				t.x[p] = min(b+p, s.blocks-1) * products
+	var t kernel.Tap
+	var sums [kernel.TileSums]kernel.RowLane
+	for i := 0; i < values && s.ctx.Err() == nil; i += kernel.TileChannels {
+		n := min(kernel.TileChannels, values-i)
+		t.W = i * products
+		for b := 0; b < s.blocks; b += kernel.TilePlaces { // all blocks while the weights are in the cache
+			places := min(kernel.TilePlaces, s.blocks-b)
+			for p := range t.X {
+				t.X[p] = min(b+p, s.blocks-1) * products
 			}
-			at := func(c, p int) *rowLane { return &y[(b+p)*values+i+c] }
+			at := func(c, p int) *kernel.RowLane { return &y[(b+p)*values+i+c] }
 			if fresh {
 				clear(sums[:])
 			}
 			for c := 0; c < n && !fresh; c++ {
 				for p := range places {
-					sums[c*tilePlaces+p] = *at(c, p)
+					sums[c*kernel.TilePlaces+p] = *at(c, p)
 				}
 			}
-			tileSum(&sums, x, w, []tap{t}, products)
+			kernel.TileSum(&sums, x, w, []kernel.Tap{t}, products)
 			for c := range n {
 				for p := range places {
-					*at(c, p) = sums[c*tilePlaces+p]
+					*at(c, p) = sums[c*kernel.TilePlaces+p]
 				}
 			}
 		}
@@ -605,20 +602,22 @@ type gather struct {
 }
 
 // padded is how many channels of a group the tiles have.
-func (g gather) padded() int { return (g.values + tileChannels - 1) / tileChannels * tileChannels }
+func (g gather) padded() int {
+	return (g.values + kernel.TileChannels - 1) / kernel.TileChannels * kernel.TileChannels
+}
 
 // run takes pixels by quads, with the rows and columns of the kernel that reach them, and the pixels that they reach,
 // −1 for none.
-func (g gather) run(s step, x, y []rowLane, fresh bool, columns int, quads func(f func(pixels, ty, tx []int)),
+func (g gather) run(s step, x, y []kernel.RowLane, fresh bool, columns int, quads func(f func(pixels, ty, tx []int)),
 	reached func(pixel, ky, kx int) int) {
 	all := g.groups * g.products
 	one := walk{blocks: 1}
 	turned := one.take((g.from+1)*all, false)
 	defer give(turned)
 	clear(turned[g.from*all:]) // behind the last pixel
-	var sums [tileSums]rowLane
-	var taps []tap
-	kernel := len(g.w) / (g.groups * g.padded() * g.products)
+	var sums [kernel.TileSums]kernel.RowLane
+	var taps []kernel.Tap
+	places := len(g.w) / (g.groups * g.padded() * g.products)
 	for b := range s.blocks {
 		x, y := x[b*g.from*all:], y[b*g.area*g.groups*g.values:]
 		for ch := range all {
@@ -632,13 +631,13 @@ func (g gather) run(s step, x, y []rowLane, fresh bool, columns int, quads func(
 			}
 			for _, ky := range ty {
 				for _, kx := range tx {
-					t, any := tap{w: (ky*columns + kx) * g.products * tileChannels}, false
-					for p := range t.x {
+					t, any := kernel.Tap{W: (ky*columns + kx) * g.products * kernel.TileChannels}, false
+					for p := range t.X {
 						at := reached(pixels[min(p, len(pixels)-1)], ky, kx)
 						if any = any || at >= 0; at < 0 {
 							at = g.from
 						}
-						t.x[p] = at * all
+						t.X[p] = at * all
 					}
 					if any {
 						taps = append(taps, t)
@@ -646,21 +645,22 @@ func (g gather) run(s step, x, y []rowLane, fresh bool, columns int, quads func(
 				}
 			}
 			for group := range g.groups {
-				for i := 0; i < g.values; i += tileChannels {
-					n := min(tileChannels, g.values-i)
-					at := func(ch, p int) *rowLane { return &y[(group*g.values+i+ch)*g.area+pixels[p]] }
+				for i := 0; i < g.values; i += kernel.TileChannels {
+					n := min(kernel.TileChannels, g.values-i)
+					at := func(ch, p int) *kernel.RowLane { return &y[(group*g.values+i+ch)*g.area+pixels[p]] }
 					if fresh {
 						clear(sums[:])
 					}
 					for ch := 0; ch < n && !fresh; ch++ {
 						for p := range pixels {
-							sums[ch*tilePlaces+p] = *at(ch, p)
+							sums[ch*kernel.TilePlaces+p] = *at(ch, p)
 						}
 					}
-					tileSum(&sums, turned[group*g.products:], g.w[(group*g.padded()+i)*kernel*g.products:], taps, g.products)
+					weights := g.w[(group*g.padded()+i)*places*g.products:]
+					kernel.TileSum(&sums, turned[group*g.products:], weights, taps, g.products)
 					for ch := range n {
 						for p := range pixels {
-							*at(ch, p) = sums[ch*tilePlaces+p]
+							*at(ch, p) = sums[ch*kernel.TilePlaces+p]
 						}
 					}
 				}
@@ -670,14 +670,14 @@ func (g gather) run(s step, x, y []rowLane, fresh bool, columns int, quads func(
 }
 
 func (c *convolution) rowsBack(s step) {
-	channels, out, kernel := c.inC/c.Groups, c.outC/c.Groups, c.Kernel[0]*c.Kernel[1]
+	channels, out, places := c.inC/c.Groups, c.outC/c.Groups, c.Kernel[0]*c.Kernel[1]
 	g := gather{values: channels, products: out, groups: c.Groups, area: c.inH * c.inW, from: c.outH * c.outW}
-	g.w = c.single.tiles(c.Groups*g.padded(), kernel*out, func(v, p int) float64 {
+	g.w = c.single.tiles(c.Groups*g.padded(), places*out, func(v, p int) float64 {
 		group, ch, place, o := v/g.padded(), v%g.padded(), p/out, p%out
 		if ch >= channels {
 			return 0
 		}
-		return c.w[((group*out+o)*channels+ch)*kernel+place]
+		return c.w[((group*out+o)*channels+ch)*places+place]
 	})
 	g.run(s, s.g, s.gin[0], s.fresh[0], c.Kernel[1], c.quads, func(pixel, ky, kx int) int {
 		y, x := pixel/c.inW+c.Pad[0]-ky*c.Dilation[0], pixel%c.inW+c.Pad[1]-kx*c.Dilation[1]
@@ -708,7 +708,7 @@ func (c *convolution) quads(f func(pixels, ty, tx []int)) {
 					all = append(all, y*c.inW+x)
 				}
 			}
-			for pixels := range slices.Chunk(all, tilePlaces) {
+			for pixels := range slices.Chunk(all, kernel.TilePlaces) {
 				f(pixels, ty, tx)
 			}
 		}

@@ -1,20 +1,20 @@
 //go:build goexperiment.simd && amd64
 
-package feedforward
+package kernel
 
 import "simd/archsimd"
 
-// multiply is, for four rows of weights and four pixels, b plus the sums of w_t·x over the inputs
+// Multiply is, for four rows of weights and four pixels, b plus the sums of w_t·x over the inputs
 // t, which lie off_t behind each pixel: at s[4r+p] of row r at pixel p. Two rows at a time, and a
 // pixel after the other, as Go uses 15 vectors: the sums would not stay in them beside more
 // products.
-func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64,
-	s *[tileRows * tilePixels]lane) {
+func Multiply(w [][TileRows]float64, off []int, x *[TilePixels][]Lane, b *[TileRows]float64,
+	s *[TileRows * TilePixels]Lane) {
 	off = off[:len(w)]
 	x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
-	for r := 0; r < tileRows; r += 2 {
-		to := s[r*tilePixels:][:2*tilePixels]
-		if wide {
+	for r := 0; r < TileRows; r += 2 {
+		to := s[r*TilePixels:][:2*TilePixels]
+		if Wide {
 			type in = *[8]float64
 			s00, s10 := archsimd.BroadcastFloat64x8(b[r]), archsimd.BroadcastFloat64x8(b[r+1])
 			s01, s02, s03, s11, s12, s13 := s00, s00, s00, s10, s10, s10
@@ -76,10 +76,10 @@ func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileR
 	}
 }
 
-// multiplyRows adds to s_r, for four rows of weights, the sum of w_ri·x_i.
-func multiplyRows(w *[tileRows][]float64, x []float64, s *[tileRows]lane) {
+// MultiplyRows adds to s_r, for four rows of weights, the sum of w_ri·x_i.
+func MultiplyRows(w *[TileRows][]float64, x []float64, s *[TileRows]Lane) {
 	w0, w1, w2, w3 := w[0], w[1][:len(w[0])], w[2][:len(w[0])], w[3][:len(w[0])]
-	if wide {
+	if Wide {
 		type in = *[8]float64
 		s0, s1, s2, s3 := archsimd.LoadFloat64x8(in(&s[0])), archsimd.LoadFloat64x8(in(&s[1])),
 			archsimd.LoadFloat64x8(in(&s[2])), archsimd.LoadFloat64x8(in(&s[3]))
@@ -114,10 +114,10 @@ func multiplyRows(w *[tileRows][]float64, x []float64, s *[tileRows]lane) {
 	}
 }
 
-// spreadRows adds to each x_i the products w_ri·g_r of four rows, one after the other.
-func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
+// SpreadRows adds to each x_i the products w_ri·g_r of four rows, one after the other.
+func SpreadRows(w *[TileRows][]float64, g *[TileRows]Lane, x []float64) {
 	w0, w1, w2, w3 := w[0], w[1][:len(w[0])], w[2][:len(w[0])], w[3][:len(w[0])]
-	if wide {
+	if Wide {
 		type in = *[8]float64
 		g0, g1, g2, g3 := archsimd.LoadFloat64x8(in(&g[0])), archsimd.LoadFloat64x8(in(&g[1])),
 			archsimd.LoadFloat64x8(in(&g[2])), archsimd.LoadFloat64x8(in(&g[3]))
@@ -142,42 +142,42 @@ func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
 	}
 }
 
-// addLane adds s to the values at to.
-func addLane(to, s *lane) {
+// AddLane adds s to the values at to.
+func AddLane(to, s *Lane) {
 	type in = *[4]float64
 	for half := 0; half < Lanes; half += 4 {
 		archsimd.LoadFloat64x4(in(to[half:])).Add(archsimd.LoadFloat64x4(in(s[half:]))).Store(in(to[half:]))
 	}
 }
 
-// moveLane copies a lane.
-func moveLane(to, from *lane) {
+// MoveLane copies a lane.
+func MoveLane(to, from *Lane) {
 	type in = *[4]float64
 	for half := 0; half < Lanes; half += 4 {
 		archsimd.LoadFloat64x4(in(from[half:])).Store(in(to[half:]))
 	}
 }
 
-// rectify makes max(v, 0) of each value.
-func rectify(values []float64) {
+// Rectify makes max(v, 0) of each value.
+func Rectify(values []float64) {
 	var zero archsimd.Float64x4
 	for i := 0; i < len(values); i += 4 {
 		at := (*[4]float64)(values[i:])
 		v := archsimd.LoadFloat64x4(at)
 		zero.Merge(v, v.LessEqual(zero)).Store(at)
 	}
-	endLanes()
+	EndLanes()
 }
 
-// gate makes the gradients zero where values are not above zero.
-func gate(values, gradients []float64) {
+// Gate makes the gradients zero where values are not above zero.
+func Gate(values, gradients []float64) {
 	var zero archsimd.Float64x4
 	for i := 0; i < len(values); i += 4 {
 		at := (*[4]float64)(gradients[i:])
 		archsimd.LoadFloat64x4(at).Masked(archsimd.LoadFloat64x4((*[4]float64)(values[i:])).Greater(zero)).Store(at)
 	}
-	endLanes()
+	EndLanes()
 }
 
-// endLanes is called after these, before other floating-point code.
-func endLanes() { archsimd.ClearAVXUpperBits() }
+// EndLanes is called after these, before other floating-point code.
+func EndLanes() { archsimd.ClearAVXUpperBits() }

@@ -1,4 +1,4 @@
-package feedforward
+package kernel
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 // The vector form has the bits of the plain one, at sizes of all remainders.
 func TestProductForms(t *testing.T) {
-	if !vectors {
+	if !Vectors {
 		t.Skip("no vector form in this build, or on this machine")
 	}
 	rng := rand.New(rand.NewPCG(1, 9))
@@ -23,8 +23,8 @@ func TestProductForms(t *testing.T) {
 		}
 		a, b, c := draw(m*k), draw(k*n), draw(m*n)
 		d := append([]float64(nil), c...)
-		productTiles(m, n, k, packRows(m, k, a, transposed), matrix{b, n}, matrix{c, n})
-		productPlain(m, n, k, a, transposed, matrix{b, n}, matrix{d, n})
+		ProductTiles(m, n, k, PackRows(m, k, a, transposed), Matrix{b, n}, Matrix{c, n})
+		ProductPlain(m, n, k, a, transposed, Matrix{b, n}, Matrix{d, n})
 		for i := range c {
 			if math.Float64bits(c[i]) != math.Float64bits(d[i]) {
 				t.Fatalf("%d×%d×%d, transposed %v: value %d is %v, the plain form has %v", m, k, n, transposed, i, c[i], d[i])

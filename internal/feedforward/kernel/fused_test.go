@@ -1,4 +1,4 @@
-package feedforward
+package kernel
 
 import (
 	"math"
@@ -52,15 +52,15 @@ func TestFused(t *testing.T) {
 
 // Vector forms have the bits of the plain ones.
 func TestRowKernels(t *testing.T) {
-	eachForm(t, func(form string, run func(func())) {
+	EachForm(func(form string) {
 		rng := rand.New(rand.NewPCG(6, 32))
 		for range 300 {
 			k, n := 1+rng.IntN(20), 1+rng.IntN(4)
-			x, w := make([]rowLane, 6*k), make([]float32, n*k*tileChannels)
+			x, w := make([]RowLane, 6*k), make([]float32, n*k*TileChannels)
 			for i := range w {
 				w[i] = drawn32(rng)
 			}
-			lanes := func(x []rowLane) {
+			lanes := func(x []RowLane) {
 				for i := range x {
 					for r := range x[i] {
 						x[i][r] = drawn32(rng)
@@ -68,35 +68,35 @@ func TestRowKernels(t *testing.T) {
 				}
 			}
 			lanes(x)
-			taps := make([]tap, n)
+			taps := make([]Tap, n)
 			for i := range taps {
-				taps[i].w = i * k * tileChannels
-				for p := range taps[i].x {
-					taps[i].x[p] = rng.IntN(5*k + 1)
+				taps[i].W = i * k * TileChannels
+				for p := range taps[i].X {
+					taps[i].X[p] = rng.IntN(5*k + 1)
 				}
 			}
-			var a, b [tileSums]rowLane
+			var a, b [TileSums]RowLane
 			lanes(a[:])
 			b = a
 			tilePlain(&a, x, w, taps, k)
-			run(func() { tileSum(&b, x, w, taps, k) })
-			lines := make([]bend, len(x))
+			TileSum(&b, x, w, taps, k)
+			lines := make([]Bend, len(x))
 			for i := range lines {
-				lines[i] = bend{rng.Float32(), rng.Float32(), rng.NormFloat64(), rng.NormFloat64()}
+				lines[i] = Bend{rng.Float32(), rng.Float32(), rng.NormFloat64(), rng.NormFloat64()}
 				if rng.IntN(9) == 0 {
-					lines[i].over, lines[i].under = math.Inf(1), math.Inf(-1)
+					lines[i].Over, lines[i].Under = math.Inf(1), math.Inf(-1)
 				}
 			}
-			into := make([]rowLane, len(x))
+			into := make([]RowLane, len(x))
 			lanes(into)
-			other := append([]rowLane(nil), into...)
-			var c, d, e, f [width]float64
+			other := append([]RowLane(nil), into...)
+			var c, d, e, f [Width]float64
 			fresh := rng.IntN(2) == 0
 			bendsPlain(&c, x, lines, into, fresh)
-			run(func() { bendRows(&d, x, lines, other, fresh) })
+			BendRows(&d, x, lines, other, fresh)
 			sumsPlain(&e, x, lines)
-			run(func() { addSums(&f, x, lines) })
-			for r := range width {
+			AddSums(&f, x, lines)
+			for r := range Width {
 				if !(c[r] == d[r] || c[r] != c[r] && d[r] != d[r]) || !(e[r] == f[r] || e[r] != e[r] && f[r] != f[r]) {
 					t.Fatalf("%s: constants %v and %v, want %v and %v", form, d[r], f[r], c[r], e[r])
 				}

@@ -1,41 +1,48 @@
-package feedforward
+package kernel
 
 import "math"
 
-// width is how many rows of coefficients are walked back side by side, in float32.
-const width = 16
+// Width is how many rows of coefficients are walked back side by side, in float32.
+const Width = 16
 
-// rowLane holds the coefficients of as many rows on one value.
-type rowLane [width]float32
+// RowLane holds the coefficients of as many rows on one value.
+type RowLane [Width]float32
+
+// Add adds another row times ±1.
+func (to *RowLane) Add(from *RowLane, sign float32) {
+	for r, v := range from {
+		to[r] += float32(sign * v)
+	}
+}
 
 // A tile is the sums of tileChannels values at tilePlaces places.
 const (
-	tileChannels = 6
-	tilePlaces   = 4
-	tileSums     = tileChannels * tilePlaces
+	TileChannels = 6
+	TilePlaces   = 4
+	TileSums     = TileChannels * TilePlaces
 )
 
-// tap is a run of products in the sums of a tile: where its coefficients begin for each place, and its weights.
-type tap struct {
-	x [tilePlaces]int
-	w int
+// Tap is a run of products in the sums of a tile: where its coefficients begin for each place, and its weights.
+type Tap struct {
+	X [TilePlaces]int
+	W int
 }
 
-// bend is what becomes of a coefficient v on a value: up·v where v > 0, else low·v; and what the row's constant
-// gains: over·v or under·v.
-type bend struct {
-	up, low     float32
-	over, under float64
+// Bend is what becomes of a coefficient v on a value: Up·v where v > 0, else Low·v; and what the row's constant
+// gains: Over·v or Under·v.
+type Bend struct {
+	Up, Low     float32
+	Over, Under float64
 }
 
 // tilePlain adds to sum 4c+p of a tile the products of k coefficients at place p with the weights of channel c, tap by
 // tap. It defines what the vector forms compute, bit for bit.
-func tilePlain(sums *[tileSums]rowLane, x []rowLane, w []float32, taps []tap, k int) {
+func tilePlain(sums *[TileSums]RowLane, x []RowLane, w []float32, taps []Tap, k int) {
 	for _, t := range taps {
 		for l := range k {
-			for c, weight := range w[t.w+l*tileChannels:][:tileChannels] {
-				for p, at := range t.x {
-					to := &sums[c*tilePlaces+p]
+			for c, weight := range w[t.W+l*TileChannels:][:TileChannels] {
+				for p, at := range t.X {
+					to := &sums[c*TilePlaces+p]
 					for r, v := range x[at+l] {
 						to[r] = fused32(v, weight, to[r])
 					}
@@ -46,12 +53,12 @@ func tilePlain(sums *[tileSums]rowLane, x []rowLane, w []float32, taps []tap, k 
 }
 
 // tilePlain64 is tilePlain in float64, whose lanes are neighbouring values.
-func tilePlain64(sums *[tileSums]lane, x []lane, w []float64, taps []tap, k int) {
+func tilePlain64(sums *[TileSums]Lane, x []Lane, w []float64, taps []Tap, k int) {
 	for _, t := range taps {
 		for l := range k {
-			for c, weight := range w[t.w+l*tileChannels:][:tileChannels] {
-				for p, at := range t.x {
-					to := &sums[c*tilePlaces+p]
+			for c, weight := range w[t.W+l*TileChannels:][:TileChannels] {
+				for p, at := range t.X {
+					to := &sums[c*TilePlaces+p]
 					for r, v := range x[at+l] {
 						to[r] = math.FMA(v, weight, to[r])
 					}
@@ -61,9 +68,9 @@ func tilePlain64(sums *[tileSums]lane, x []lane, w []float64, taps []tap, k int)
 	}
 }
 
-// products are w·x_0, |w|·x_1 and |w|·x_2.
-func products(w []float64, x [3][]float64) (p [3]float64) {
-	var sums [3]lane
+// Products are w·x_0, |w|·x_1 and |w|·x_2.
+func Products(w []float64, x [3][]float64) (p [3]float64) {
+	var sums [3]Lane
 	dots(&sums, w, x[0], x[1], x[2])
 	for i, whole := len(w)-len(w)%Lanes, len(w)-len(w)%Lanes; i < len(w); i++ {
 		j, size := i-whole, math.Abs(w[i])
@@ -80,8 +87,8 @@ func products(w []float64, x [3][]float64) (p [3]float64) {
 }
 
 // dotsPlain makes w·c, |w|·r and |w|·m over the values up to the last multiple of Lanes, in a sum for each lane.
-func dotsPlain(sums *[3]lane, w, c, r, m []float64) {
-	*sums = [3]lane{}
+func dotsPlain(sums *[3]Lane, w, c, r, m []float64) {
+	*sums = [3]Lane{}
 	for i := 0; i+Lanes <= len(w); i += Lanes {
 		for j, v := range w[i : i+Lanes] {
 			size := math.Abs(v)
@@ -92,30 +99,30 @@ func dotsPlain(sums *[3]lane, w, c, r, m []float64) {
 	}
 }
 
-func sumsPlain(sums *[width]float64, g []rowLane, lines []bend) {
+func sumsPlain(sums *[Width]float64, g []RowLane, lines []Bend) {
 	for i := range lines {
 		l := &lines[i]
 		for r, v := range g[i] {
 			switch {
 			case v > 0:
-				sums[r] += float64(float64(v) * l.over)
+				sums[r] += float64(float64(v) * l.Over)
 			case v != 0: // what is not a number among them
-				sums[r] += float64(float64(v) * l.under)
+				sums[r] += float64(float64(v) * l.Under)
 			}
 		}
 	}
 }
 
-func bendsPlain(sums *[width]float64, g []rowLane, lines []bend, gin []rowLane, fresh bool) {
+func bendsPlain(sums *[Width]float64, g []RowLane, lines []Bend, gin []RowLane, fresh bool) {
 	sumsPlain(sums, g, lines)
 	for i := range lines {
 		for r, v := range g[i] {
-			slope, to := lines[i].low, gin[i][r]
+			slope, to := lines[i].Low, gin[i][r]
 			if fresh {
 				to = 0
 			}
 			if v > 0 {
-				slope = lines[i].up
+				slope = lines[i].Up
 			}
 			gin[i][r] = fused32(v, slope, to)
 		}

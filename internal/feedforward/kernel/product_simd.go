@@ -1,51 +1,51 @@
 //go:build goexperiment.simd && amd64
 
-package feedforward
+package kernel
 
 import "simd/archsimd"
 
-// vectors says whether the vector form runs.
-var vectors = archsimd.X86.AVX2()
+// Vectors says whether the vector form runs.
+var Vectors = archsimd.X86.AVX2()
 
-// productTiles adds to c, m × n, the product of packed rows and b, k × n, in tiles of four rows and eight columns,
+// ProductTiles adds to c, m × n, the product of packed rows and b, k × n, in tiles of four rows and eight columns,
 // whose sums stay in registers while k runs.
-func productTiles(m, n, k int, rows [][tileRows]float64, b, c matrix) {
+func ProductTiles(m, n, k int, rows [][TileRows]float64, b, c Matrix) {
 	if k == 0 {
 		return
 	}
-	whole := n - n%tileCols
-	for j := 0; j < whole; j += tileCols {
-		for i := 0; i < m; i += tileRows {
-			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), b.data[j:], b.stride, c.data[i*c.stride+j:], c.stride)
+	whole := n - n%TileCols
+	for j := 0; j < whole; j += TileCols {
+		for i := 0; i < m; i += TileRows {
+			tile(rows[i/TileRows*k:][:k], min(TileRows, m-i), b.Data[j:], b.Stride, c.Data[i*c.Stride+j:], c.Stride)
 		}
 	}
 	if rest := n - whole; rest > 0 {
-		last, sums := make([]float64, k*tileCols), make([]float64, m*tileCols)
+		last, sums := make([]float64, k*TileCols), make([]float64, m*TileCols)
 		for l := range k {
-			copy(last[l*tileCols:], b.data[l*b.stride+whole:l*b.stride+n])
+			copy(last[l*TileCols:], b.Data[l*b.Stride+whole:l*b.Stride+n])
 		}
 		for i := range m {
-			copy(sums[i*tileCols:], c.data[i*c.stride+whole:i*c.stride+n])
+			copy(sums[i*TileCols:], c.Data[i*c.Stride+whole:i*c.Stride+n])
 		}
-		for i := 0; i < m; i += tileRows {
-			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), last, tileCols, sums[i*tileCols:], tileCols)
+		for i := 0; i < m; i += TileRows {
+			tile(rows[i/TileRows*k:][:k], min(TileRows, m-i), last, TileCols, sums[i*TileCols:], TileCols)
 		}
 		for i := range m {
-			copy(c.data[i*c.stride+whole:i*c.stride+n], sums[i*tileCols:])
+			copy(c.Data[i*c.Stride+whole:i*c.Stride+n], sums[i*TileCols:])
 		}
 	}
 	archsimd.ClearAVXUpperBits()
 }
 
-// packRows gives, for each four rows of a, their values for every k side by side; rows that there are not are zero.
-func packRows(m, k int, a []float64, transposed bool) [][tileRows]float64 {
-	packed := make([][tileRows]float64, (m+tileRows-1)/tileRows*k)
-	for i := 0; i < m; i += tileRows {
-		to, rows := packed[i/tileRows*k:][:k], min(tileRows, m-i)
+// PackRows gives, for each four rows of a, their values for every k side by side; rows that there are not are zero.
+func PackRows(m, k int, a []float64, transposed bool) [][TileRows]float64 {
+	packed := make([][TileRows]float64, (m+TileRows-1)/TileRows*k)
+	for i := 0; i < m; i += TileRows {
+		to, rows := packed[i/TileRows*k:][:k], min(TileRows, m-i)
 		switch {
-		case transposed && rows == tileRows:
+		case transposed && rows == TileRows:
 			for l := range to {
-				to[l] = [tileRows]float64(a[l*m+i:])
+				to[l] = [TileRows]float64(a[l*m+i:])
 			}
 		case transposed:
 			for l := range to {
@@ -64,8 +64,8 @@ func packRows(m, k int, a []float64, transposed bool) [][tileRows]float64 {
 
 // tile adds to a tile of c, whose rows are apart by strideC, the product of rows and eight columns of b, whose rows
 // are apart by strideB.
-func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64, strideC int) {
-	if wide && m == tileRows {
+func tile(rows [][TileRows]float64, m int, b []float64, strideB int, c []float64, strideC int) {
+	if Wide && m == TileRows {
 		tile512(rows, b, strideB, c, strideC)
 		return
 	}
@@ -74,14 +74,14 @@ func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64
 		left.StoreSlice(c[i*strideC:])
 		right.StoreSlice(c[i*strideC+4:])
 	}
-	if m == tileRows {
+	if m == TileRows {
 		s00, s01 := load(c), load(c[4:])
 		s10, s11 := load(c[strideC:]), load(c[strideC+4:])
 		s20, s21 := load(c[2*strideC:]), load(c[2*strideC+4:])
 		s30, s31 := load(c[3*strideC:]), load(c[3*strideC+4:])
 		at := 0
 		for l := range rows {
-			a, row := &rows[l], (*[tileCols]float64)(b[at:])
+			a, row := &rows[l], (*[TileCols]float64)(b[at:])
 			b0, b1 := archsimd.LoadFloat64x4((*[4]float64)(row[:4])), archsimd.LoadFloat64x4((*[4]float64)(row[4:]))
 			v := archsimd.BroadcastFloat64x4(a[0])
 			s00, s01 = s00.Add(v.Mul(b0)), s01.Add(v.Mul(b1))
