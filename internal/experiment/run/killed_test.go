@@ -22,7 +22,8 @@ const (
 	fewTier   = "CERTSPEC_TEST_FEW_TIER"
 )
 
-// Table 1 of pruned networks, a dense network and a round from it on few images, killed at random moments ends with the bytes of a run that was not.
+// Table 1 of pruned networks, a dense network and a round from it on few images, killed at random moments ends with the
+// bytes of a run that was not.
 func TestKilledGrid(t *testing.T) {
 	options := func(folder string) plan.Options {
 		return plan.Options{Folder: folder, Table: "C/table1", Tier: "few", Rows: []string{"C/conv8/clean/dense", "C/conv8/clean/lrr-0.5-global"},
@@ -62,11 +63,13 @@ func TestKilledGrid(t *testing.T) {
 	t.Setenv(fewTier, file)
 	t.Setenv(backend.Variable, "go") // gradients, too, and with the same one in all processes
 	whole := filepath.Join(t.TempDir(), "whole")
-	start := time.Now()
 	if err := Table(t.Context(), options(whole)); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(start)
+	files := len(everyFile(t, whole))
+	if files < 5 {
+		t.Fatalf("few files: %v", slices.Collect(maps.Keys(everyFile(t, whole))))
+	}
 	rng, kills := rand.New(rand.NewPCG(5, 5)), 0
 	again := filepath.Join(t.TempDir(), "again")
 	for range 40 {
@@ -77,9 +80,9 @@ func TestKilledGrid(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
-		var timeout <-chan time.Time // the last ones are left alone
+		var moment <-chan time.Time // the last run is left alone
 		if kills < 3 {
-			timeout = time.After(time.Duration((0.1 + 0.5*rng.Float64()) * float64(took)))
+			moment = after(again, 1+(kills+rng.IntN(2))*files/5, time.Duration(rng.Int64N(int64(200*time.Millisecond))))
 		}
 		select {
 		case err := <-done:
@@ -89,12 +92,9 @@ func TestKilledGrid(t *testing.T) {
 			if kills < 2 {
 				t.Errorf("the run was killed %d times", kills)
 			}
-			if len(everyFile(t, whole)) < 5 {
-				t.Errorf("few files: %v", slices.Collect(maps.Keys(everyFile(t, whole))))
-			}
 			sameFiles(t, everyFile(t, again), everyFile(t, whole))
 			return
-		case <-timeout:
+		case <-moment:
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -103,6 +103,26 @@ func TestKilledGrid(t *testing.T) {
 		}
 	}
 	t.Fatal("no end")
+}
+
+// after is the moment some time behind the one at which a folder has so many files: however fast the machine is, the
+// run is in the middle then.
+func after(folder string, files int, more time.Duration) <-chan time.Time {
+	moment := make(chan time.Time, 1)
+	go func() {
+		for found := 0; found < files; time.Sleep(time.Millisecond) {
+			found = 0
+			_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+				if err == nil && !entry.IsDir() {
+					found++
+				}
+				return nil // files come and go meanwhile
+			})
+		}
+		time.Sleep(more)
+		moment <- time.Now()
+	}()
+	return moment
 }
 
 // everyFile is all of a folder but what says how long something took.
