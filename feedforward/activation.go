@@ -173,3 +173,28 @@ func clip(low, high float64) *activation {
 		},
 	}
 }
+
+// ReLU is max(x, 0).
+func (b *Builder) ReLU(in int) int { return b.add("Relu", b.Shape(in), relu(), in) }
+
+// LeakyReLU is max(x, alpha·x), 0 ≤ alpha ≤ 1.
+func (b *Builder) LeakyReLU(in int, alpha float64) int {
+	if !(alpha >= 0 && alpha <= 1) {
+		return b.fail("LeakyRelu", "slope %v, want 0 to 1", alpha)
+	}
+	return b.with([]float64{alpha}).add("LeakyRelu", b.Shape(in), leakyReLU(alpha), in)
+}
+
+// Sigmoid is 1/(1 + exp(−x)).
+func (b *Builder) Sigmoid(in int) int { return b.add("Sigmoid", b.Shape(in), sigmoid(), in) }
+
+// Tanh is the hyperbolic tangent.
+func (b *Builder) Tanh(in int) int { return b.add("Tanh", b.Shape(in), tanh(), in) }
+
+// Clip is min(max(x, low), high).
+func (b *Builder) Clip(in int, low, high float64) int {
+	if !(low <= high) {
+		return b.fail("Clip", "to [%v, %v]", low, high)
+	}
+	return b.with([]float64{low, high}).add("Clip", b.Shape(in), clip(low, high), in)
+}

@@ -1,6 +1,12 @@
 package feedforward
 
-import "context"
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/array"
+)
 
 // arrange moves values without computing: y_o = x[from_o], or a constant where from_o is negative. Pad, Transpose,
 // Slice. No from: the values stay in their places.
@@ -152,4 +158,134 @@ func (l *concat) interval(ctx context.Context, in []Box, out Box, a Arithmetic) 
 		copy(out.Lower[to:to+size], in[j].Lower[from:])
 		copy(out.Upper[to:to+size], in[j].Upper[from:])
 	})
+}
+
+// Reshape gives the same values another shape.
+func (b *Builder) Reshape(in int, shape ...int) int {
+	s := Shape(shape)
+	if reason := b.room(s, 0, 0); reason != "" || s.Size() != b.Shape(in).Size() {
+		return b.fail("Reshape", "%v to %v", b.Shape(in), s)
+	}
+	return b.add("Reshape", s, &arrange{}, in)
+}
+
+// arrange adds a layer whose value at an index comes from the place in the input that from gives, or is the constant
+// where that is negative.
+func (b *Builder) arrange(op string, in int, out Shape, constant float64, from func(index []int) int) int {
+	if reason := b.room(out, 4, 0); reason != "" {
+		return b.fail(op, "%s", reason)
+	}
+	l := &arrange{make([]int32, 0, out.Size()), constant}
+	array.Each(out, func(index []int) { l.from = append(l.from, int32(from(index))) })
+	return b.add(op, out, l, in)
+}
+
+// Transpose puts axis order[i] of the input at place i.
+func (b *Builder) Transpose(in int, order ...int) int {
+	s := b.Shape(in)
+	sorted := slices.Sorted(slices.Values(order))
+	for i, v := range sorted {
+		if v != i || len(order) != len(s) {
+			return b.fail("Transpose", "order %v of %d axes", order, len(s))
+		}
+	}
+	if len(order) != len(s) {
+		return b.fail("Transpose", "order %v of %d axes", order, len(s))
+	}
+	out := make(Shape, len(s))
+	strides := array.Strides(s)
+	step := make([]int, len(s))
+	for i, o := range order {
+		out[i], step[i] = s[o], strides[o]
+	}
+	return b.with(floats(order)).arrange("Transpose", in, out, 0, func(index []int) int { return array.At(index, step) })
+}
+
+// Pad puts before[i] and after[i] constants around axis i; negative numbers cut values off.
+func (b *Builder) Pad(in int, before, after []int, constant float64) int {
+	s := b.Shape(in)
+	if len(before) != len(s) || len(after) != len(s) || math.IsNaN(constant) || math.IsInf(constant, 0) {
+		return b.fail("Pad", "%v and %v with %v around %v; expected numbers for each axis, and a finite constant",
+			before, after, constant, s)
+	}
+	out, strides := make(Shape, len(s)), array.Strides(s)
+	for i := range s {
+		out[i] = s[i] + before[i] + after[i]
+		if max(math.Abs(float64(before[i])), math.Abs(float64(after[i]))) > array.MostValues || out[i] < 1 {
+			return b.fail("Pad", "%v and %v around %v; expected at most %d, and 1 value or more that is left", before,
+				after,
+				s, array.MostValues)
+		}
+	}
+	b.with(floats(before), floats(after), []float64{constant})
+	return b.arrange("Pad", in, out, constant, func(index []int) int {
+		at := 0
+		for i, v := range index {
+			v -= before[i]
+			if v < 0 || v >= s[i] {
+				return -1
+			}
+			at += v * strides[i]
+		}
+		return at
+	})
+}
+
+// Sum is Σ sign_j·x_j of layers of one shape, each sign 1 or −1.
+func (b *Builder) Sum(sign []float64, in ...int) int {
+	if len(in) == 0 || len(sign) != len(in) {
+		return b.fail("Sum", "%d signs of %d layers", len(sign), len(in))
+	}
+	terms := len(in)
+	for i, l := range in {
+		terms = max(terms, len(in)+b.net.nodes[l].terms)
+		if sign[i] != 1 && sign[i] != -1 {
+			return b.fail("Sum", "sign %v", sign[i])
+		}
+		if !slices.Equal(b.Shape(l), b.Shape(in[0])) {
+			return b.fail("Sum", "layers of shapes %v and %v", b.Shape(in[0]), b.Shape(l))
+		}
+	}
+	layer := b.with(sign).add("Sum", b.Shape(in[0]), &sum{slices.Clone(sign), terms}, in...)
+	if b.err == nil {
+		b.net.nodes[layer].terms = terms
+	}
+	return layer
+}
+
+// Concat joins layers along an axis.
+func (b *Builder) Concat(axis int, in ...int) int {
+	if len(in) == 0 || axis < 0 || axis >= len(b.Shape(in[0])) {
+		return b.fail("Concat", "axis %d of %d layers", axis, len(in))
+	}
+	out := slices.Clone(b.Shape(in[0]))
+	out[axis] = 0
+	for _, l := range in {
+		s := slices.Clone(b.Shape(l))
+		if len(s) != len(out) {
+			return b.fail("Concat", "layers of shapes %v and %v", b.Shape(in[0]), b.Shape(l))
+		}
+		out[axis] += s[axis]
+		s[axis] = out[axis]
+		if !slices.Equal(s, out) {
+			return b.fail("Concat", "layers of shapes %v and %v", b.Shape(in[0]), b.Shape(l))
+		}
+	}
+	l := &concat{blocks: array.Size(out[:axis])}
+	for _, i := range in {
+		l.sizes = append(l.sizes, Shape(b.Shape(i)[axis:]).Size())
+	}
+	return b.with([]float64{float64(axis)}).add("Concat", out, l, in...)
+}
+
+// most is how many outputs take the same input.
+func (l *arrange) most(inputs int) int {
+	count, most := make([]int32, inputs), int32(1)
+	for _, i := range l.from {
+		if i >= 0 {
+			count[i]++
+			most = max(most, count[i])
+		}
+	}
+	return int(most)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/array"
 )
 
 // Confidence holds a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), at an input, and its bounds in a
@@ -42,34 +44,8 @@ func (n *Network) Differences(ctx context.Context, input Set, method Method, a A
 	}
 	k := n.Outputs()
 	u := make([]float64, k*k)
-	pairs := slices.DeleteFunc(upTo(0, k*k), func(pair int) bool { return pair/k == pair%k })
+	pairs := slices.DeleteFunc(array.UpTo(0, k*k), func(pair int) bool { return pair/k == pair%k })
 	return u, b.differences(ctx, pairs, func(pair int, v float64) { u[pair] = v })
-}
-
-// differences gives u the bounds of the pairs k·K+l.
-func (b *bounder) differences(ctx context.Context, pairs []int, u func(pair int, bound float64)) error {
-	k := b.n.Outputs()
-	return b.n.blocks(len(pairs), func(from, to int) error {
-		part := pairs[from:to]
-		var outputs []int
-		for _, pair := range part {
-			outputs = append(outputs, pair/k, pair%k)
-		}
-		slices.Sort(outputs)
-		of, outputs := b.only(slices.Compact(outputs))
-		size := len(outputs)
-		rows := make([]float64, len(part)*size)
-		for i, pair := range part {
-			plus, _ := slices.BinarySearch(outputs, pair/k)
-			minus, _ := slices.BinarySearch(outputs, pair%k)
-			rows[i*size+plus], rows[i*size+minus] = 1, -1
-		}
-		found, err := of.block(ctx, rows, make([]float64, len(part)))
-		for i, v := range found {
-			u(part[i], v)
-		}
-		return err
-	})
 }
 
 // Confidence bounds the confidence over a box around x (see Ball), or a segment through it:
@@ -94,23 +70,6 @@ func (n *Network) Confidence(ctx context.Context, x []float64, set Set, method M
 	c.Class, c.Log = LogConfidence(f)
 	c.LogUpper, c.LogLower, err = b.logBounds(ctx, f, c.Class)
 	return c, err
-}
-
-// LogConfidence returns the class and ln max_k softmax_k(f) = −ln(1 + Σ_{l≠k} exp(f_l − f_k)) at the largest output. It
-// keeps its digits where the confidence itself rounds to 1. It is NaN if an output is not a number.
-func LogConfidence(f []float64) (class int, log float64) {
-	for k, v := range f {
-		if v > f[class] {
-			class = k
-		}
-	}
-	sum := 0.0
-	for l, v := range f {
-		if l != class {
-			sum += math.Exp(v - f[class])
-		}
-	}
-	return class, -math.Log1p(sum)
 }
 
 // LogBounds returns the upper and the lower bound on ln Conf that follow from U (see Confidence), rounded outwards. The
@@ -138,32 +97,4 @@ func lowerOf(u []float64, classes, k int) float64 {
 		column[l] = u[l*classes+k]
 	}
 	return -logSumExp(column, k)
-}
-
-func outwards(upper, lower float64, classes int) (float64, float64) {
-	relative := max(1e-13, 4e-16*float64(classes)) // of exp, a sum of as many terms, and log1p
-	upper, lower = min(upper+relative*math.Abs(upper), 0), lower-relative*math.Abs(lower)
-	return upper, max(lower, -math.Log(float64(classes))*(1+relative))
-}
-
-// logSumExp is ln Σ exp(v), where v[zero] is 0: by log1p where that is the largest, so that a small
-// sum of the others keeps its digits.
-func logSumExp(v []float64, zero int) float64 {
-	most := 0.0
-	for _, x := range v {
-		most = max(most, x)
-	}
-	if math.IsInf(most, 1) {
-		return most
-	}
-	sum := 0.0
-	for l, x := range v {
-		if most > 0 || l != zero {
-			sum += math.Exp(x - most)
-		}
-	}
-	if most > 0 {
-		return most + math.Log(sum)
-	}
-	return math.Log1p(sum)
 }

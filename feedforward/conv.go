@@ -1,10 +1,14 @@
 package feedforward
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"sync"
 
+	"github.com/certspec/certspec/internal/feedforward/array"
 	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
@@ -83,20 +87,6 @@ var patchValues = 1 << 20
 // block is how many outputs are taken together.
 func (c *convolution) block() int {
 	return max(kernel.TileCols, patchValues/c.patch()/kernel.TileCols*kernel.TileCols)
-}
-
-// patches are matrices that are used again: a network asks for several at every evaluation.
-var patches sync.Pool
-
-// zeros is a slice of n zeros, to be put back into patches.
-func zeros(n int) *[]float64 {
-	if p, ok := patches.Get().(*[]float64); ok && cap(*p) >= n {
-		*p = (*p)[:n]
-		clear(*p)
-		return p
-	}
-	p := make([]float64, n)
-	return &p
 }
 
 func (c *convolution) apply(ctx context.Context, x, y []float64, abs bool) {
@@ -222,7 +212,84 @@ func (c *convolution) transpose(ctx context.Context, rows int, g, gin []float64)
 
 func (c *convolution) bias() bias       { return bias{b: c.b, times: c.outH * c.outW, terms: c.patch()} }
 func (c *convolution) terms() int       { return c.patch() }
-func (c *convolution) folding() folding { return folding{largest(c.w), largest(c.b), 1} }
+func (c *convolution) folding() folding { return folding{array.Largest(c.w), array.Largest(c.b), 1} }
 func (c *convolution) sizes() (in, out int) {
 	return c.inC * c.inH * c.inW, c.outC * c.outH * c.outW
+}
+
+// packing is the weights of a convolution in tiles of four rows, a list for each group, made when they are first
+// asked for: those of forward and absolute rows are channels, those of backward rows are places in the kernel.
+type packing struct {
+	once  sync.Once
+	tiles [][][kernel.TileRows]float64
+}
+
+func (c *convolution) pack(p *packing) [][][kernel.TileRows]float64 {
+	p.once.Do(func() {
+		patch, out := c.patch(), c.outC/c.Groups
+		for g := range c.Groups {
+			w := c.w[g*out*patch : (g+1)*out*patch]
+			switch p {
+			case &c.forward:
+				p.tiles = append(p.tiles, kernel.PackRows(out, patch, w, false))
+			case &c.absolute:
+				p.tiles = append(p.tiles, kernel.PackRows(out, patch, absolute(w), false))
+			default:
+				p.tiles = append(p.tiles, kernel.PackRows(patch, out, w, true))
+			}
+		}
+	})
+	return p.tiles
+}
+
+// Conv is a 2-D convolution as ONNX has it; w is outputs × channels/groups × kernel height × kernel width.
+func (b *Builder) Conv(in, outputs int, o ConvOptions, w, bias []float64) int {
+	s := b.Shape(in)
+	o, reason := o.defaults()
+	switch {
+	case reason != "":
+		return b.fail("Conv", "%s", reason)
+	case len(s) != 3:
+		return b.fail("Conv", "an input of shape %v, want channels × height × width", s)
+	case s[0]%o.Groups != 0 || outputs%o.Groups != 0 || outputs < 1:
+		return b.fail("Conv", "%d groups of %d channels in and %d out", o.Groups, s[0], outputs)
+	case len(w) != outputs*(s[0]/o.Groups)*o.Kernel[0]*o.Kernel[1] || bias != nil && len(bias) != outputs:
+		return b.fail("Conv", "%d weights and %d biases for %d channels of %v, kernel %v, %d groups", len(w), len(bias),
+			outputs, s, o.Kernel, o.Groups)
+	}
+	if err := finite(w, bias); err != nil {
+		return b.fail("Conv", "%v", err)
+	}
+	c := newConvolution(s, o, outputs, w, bias)
+	if c.outH < 1 || c.outW < 1 {
+		return b.fail("Conv", "kernel %v does not fit into %v", o.Kernel, s)
+	}
+	if p := c.padded(); float64(c.inC)*float64(p.height)*float64(p.width) > array.MostValues {
+		return b.fail("Conv", "%d channels of %d × %d with the padding, at most %d values are read", c.inC, p.height,
+			p.width, array.MostValues)
+	}
+	return b.with(o.numbers(), w, bias).addLinear("Conv", c.outShape(), c, in)
+}
+
+func (o ConvOptions) defaults() (ConvOptions, string) {
+	for i := range 2 {
+		if o.Stride[i] == 0 {
+			o.Stride[i] = 1
+		}
+		if o.Dilation[i] == 0 {
+			o.Dilation[i] = 1
+		}
+	}
+	o.Groups = cmp.Or(o.Groups, 1)
+	positive := slices.Concat(o.Kernel[:], o.Stride[:], o.Dilation[:], []int{o.Groups})
+	if slices.Min(positive) < 1 || slices.Min(o.Pad[:]) < 0 || slices.Max(positive) > array.MostValues ||
+		slices.Max(o.Pad[:]) > array.MostValues {
+		return o, fmt.Sprintf("kernel %v, stride %v, dilation %v, padding %v, groups %d; each may be up to %d",
+			o.Kernel, o.Stride, o.Dilation, o.Pad, o.Groups, array.MostValues)
+	}
+	return o, ""
+}
+
+func (o ConvOptions) numbers() []float64 {
+	return floats(slices.Concat(o.Kernel[:], o.Stride[:], o.Dilation[:], o.Pad[:], []int{o.Groups}))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"github.com/certspec/certspec/internal/feedforward/array"
+
 	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
@@ -84,5 +86,17 @@ func (d *dense) transpose(ctx context.Context, rows int, g, gin []float64) {
 
 func (d *dense) bias() bias           { return bias{b: d.b, times: 1, terms: d.fan} }
 func (d *dense) terms() int           { return d.fan }
-func (d *dense) folding() folding     { return folding{largest(d.w), largest(d.b), 1} }
+func (d *dense) folding() folding     { return folding{array.Largest(d.w), array.Largest(d.b), 1} }
 func (d *dense) sizes() (in, out int) { return d.in, d.out }
+
+// Dense is y = Wx + b on all values of a layer; w is outputs × inputs, b has a value an output or is nil.
+func (b *Builder) Dense(in, outputs int, w, bias []float64) int {
+	size := b.Shape(in).Size()
+	if len(w) != outputs*size || bias != nil && len(bias) != outputs {
+		return b.fail("Dense", "%d weights and %d biases for %d outputs of %d inputs", len(w), len(bias), outputs, size)
+	}
+	if err := finite(w, bias); err != nil {
+		return b.fail("Dense", "%v", err)
+	}
+	return b.with(w, bias).addLinear("Dense", Shape{outputs}, newDense(size, outputs, w, bias), in)
+}

@@ -3,8 +3,6 @@ package feedforward
 import (
 	"context"
 	"math"
-
-	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
 // Square is x².
@@ -43,21 +41,6 @@ func (square) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 }
 
 func (square) walk(s step, at int) { s.atEnds() }
-
-// atEnds adds, for each row of coefficients, the end of the box that is largest.
-func (s step) atEnds() {
-	lines := make([]kernel.Bend, len(s.out.Lower))
-	for i, lo := range s.out.Lower {
-		hi, off := s.out.Upper[i], 0.0
-		if s.a != Plain {
-			off = host * s.out.largest(i)
-		}
-		lines[i].Over, lines[i].Under = hi+off, lo-off
-	}
-	for b := range s.blocks {
-		kernel.AddSums(&s.sums[b], s.block(b), lines)
-	}
-}
 
 type logSumExpAll struct{}
 

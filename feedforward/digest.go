@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"hash"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -36,18 +35,6 @@ func put(h hash.Hash, l list) {
 		}
 	}
 	w.Flush()
-}
-
-func floats(values []int) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = float64(v)
-	}
-	return out
-}
-
-func (o ConvOptions) numbers() []float64 {
-	return floats(slices.Concat(o.Kernel[:], o.Stride[:], o.Dilation[:], o.Pad[:], []int{o.Groups}))
 }
 
 func (p PoolOptions) numbers() []float64 {

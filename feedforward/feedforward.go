@@ -181,3 +181,17 @@ func (n *Network) VectorJacobian(x []float64, v func(outputs []float64) []float6
 	}
 	return values[n.output], gradients[0], nil
 }
+
+// zeros is a slice of n zeros, to be put back into patches.
+func zeros(n int) *[]float64 {
+	if p, ok := patches.Get().(*[]float64); ok && cap(*p) >= n {
+		*p = (*p)[:n]
+		clear(*p)
+		return p
+	}
+	p := make([]float64, n)
+	return &p
+}
+
+// patches are matrices that are used again: a network asks for several at every evaluation.
+var patches sync.Pool

@@ -5,6 +5,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/array"
 )
 
 // logBounds are LogBounds of all differences, of which only those are computed that can change one
@@ -78,7 +80,7 @@ func (b *bounder) pairs(ctx context.Context) (*pairs, error) {
 // take computes the rows of some classes.
 func (p *pairs) take(ctx context.Context, from, to int) {
 	n := to - from
-	of, outputs := p.only(upTo(from, to))
+	of, outputs := p.only(array.UpTo(from, to))
 	first, _ := slices.BinarySearch(outputs, from)
 	rows, constant := make([]float64, 2*n*len(outputs)), make([]float64, 2*n) // of f_k, and of −f_k
 	for i := range n {
@@ -189,7 +191,7 @@ func distance(x, y []float64) float64 {
 	return a + b + c + d
 }
 
-func (p *pairs) row(class int) []int { return upTo(class*p.k, (class+1)*p.k) }
+func (p *pairs) row(class int) []int { return array.UpTo(class*p.k, (class+1)*p.k) }
 
 func (p *pairs) column(class int) []int {
 	column := make([]int, p.k)
@@ -292,7 +294,7 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 		return 0, err
 	}
 	best := p.lower(leader)
-	classes := upTo(0, p.k) // those that can prove most first
+	classes := array.UpTo(0, p.k) // those that can prove most first
 	slices.SortStableFunc(classes, func(a, b int) int { return cmp.Compare(f[b], f[a]) })
 	p.left = mostPairs
 	_, log := LogConfidence(f)
@@ -331,4 +333,30 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 		}
 	}
 	return best, nil
+}
+
+// differences gives u the bounds of the pairs k·K+l.
+func (b *bounder) differences(ctx context.Context, pairs []int, u func(pair int, bound float64)) error {
+	k := b.n.Outputs()
+	return b.n.blocks(len(pairs), func(from, to int) error {
+		part := pairs[from:to]
+		var outputs []int
+		for _, pair := range part {
+			outputs = append(outputs, pair/k, pair%k)
+		}
+		slices.Sort(outputs)
+		of, outputs := b.only(slices.Compact(outputs))
+		size := len(outputs)
+		rows := make([]float64, len(part)*size)
+		for i, pair := range part {
+			plus, _ := slices.BinarySearch(outputs, pair/k)
+			minus, _ := slices.BinarySearch(outputs, pair%k)
+			rows[i*size+plus], rows[i*size+minus] = 1, -1
+		}
+		found, err := of.block(ctx, rows, make([]float64, len(part)))
+		for i, v := range found {
+			u(part[i], v)
+		}
+		return err
+	})
 }

@@ -4,159 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/certspec/certspec/internal/feedforward/array"
+
+	"github.com/certspec/certspec/internal/feedforward/graph"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
-
-// dimsOf are the dimensions of a result, with a batch of one in front of a layer's, or of a constant.
-func (r *reader) dimsOf(name string) ([]int, string) {
-	if layer, ok := r.layers[name]; ok {
-		return append([]int{1}, r.b.Shape(layer)...), ""
-	}
-	c, reason := r.value(name)
-	if reason != "" {
-		return nil, reason
-	}
-	return c.dims, ""
-}
-
-// axisOf is an axis counted from the front.
-func axisOf(axis, rank int) (int, bool) {
-	if axis < 0 {
-		axis += rank
-	}
-	return axis, axis >= 0 && axis < rank
-}
-
-// axesOf are different axes counted from the front.
-func axesOf(axes []int, rank int) (map[int]bool, string) {
-	set := map[int]bool{}
-	for _, a := range axes {
-		axis, ok := axisOf(a, rank)
-		if !ok || set[axis] {
-			return nil, fmt.Sprintf("axes %v of %d", axes, rank)
-		}
-		set[axis] = true
-	}
-	return set, ""
-}
-
-// broadcast are the dimensions that two arrays have together by NumPy's rule.
-func broadcast(x, y []int) (dims []int, ok bool) {
-	if len(x) < len(y) {
-		x, y = y, x
-	}
-	dims = slices.Clone(x)
-	for i, d := range y {
-		switch at := &dims[len(x)-len(y)+i]; {
-		case *at == 1:
-			*at = d
-		case d != 1 && d != *at:
-			return nil, false
-		}
-	}
-	return dims, true
-}
-
-// newDims are the dimensions that Reshape, Flatten, Squeeze or Unsqueeze gives to values of others.
-func (r *reader) newDims(n *onnxfile.Node, from []int) (dims []int, reason string) {
-	if n.Op == "Flatten" {
-		axis := int(n.Int("axis", 1))
-		if axis < 0 {
-			axis += len(from)
-		}
-		if axis < 0 || axis > len(from) {
-			return nil, fmt.Sprintf("at axis %d of dimensions %v", n.Int("axis", 1), from)
-		}
-		return []int{Shape(from[:axis]).Size(), Shape(from[axis:]).Size()}, ""
-	}
-	name := "axes"
-	if n.Op == "Reshape" {
-		name = "shape"
-	}
-	list, reason := r.integers(n, 1, name)
-	if reason != "" {
-		return nil, reason
-	}
-	if n.Op == "Reshape" {
-		return reshaped(from, list, n.Int("allowzero", 0) != 0)
-	}
-	if n.Op == "Unsqueeze" {
-		return unsqueezed(from, list)
-	}
-	if list == nil {
-		return slices.DeleteFunc(slices.Clone(from), func(d int) bool { return d == 1 }), ""
-	}
-	set, reason := axesOf(list, len(from))
-	dims = []int{}
-	for i, d := range from {
-		switch {
-		case !set[i]:
-			dims = append(dims, d)
-		case d != 1:
-			return nil, fmt.Sprintf("axes %v of dimensions %v", list, from)
-		}
-	}
-	return dims, reason
-}
-
-func unsqueezed(from, axes []int) (dims []int, reason string) {
-	rank := len(from) + len(axes)
-	set, reason := axesOf(axes, rank)
-	if reason != "" {
-		return nil, reason
-	}
-	for i := range rank {
-		if set[i] {
-			dims = append(dims, 1)
-			continue
-		}
-		dims, from = append(dims, from[0]), from[1:]
-	}
-	return dims, ""
-}
-
-// reshaped is what a list of dimensions with zeros (keep, unless these are allowed) and one −1 (the rest) stands for.
-func reshaped(from, list []int, zeros bool) (dims []int, reason string) {
-	dims = slices.Clone(list)
-	rest := -1
-	for i, d := range list {
-		switch {
-		case d == 0 && !zeros && i < len(from):
-			dims[i] = from[i]
-		case d == -1 && rest < 0:
-			rest, dims[i] = i, 1
-		case d < 0 || d == 0 && !zeros:
-			return nil, fmt.Sprintf("dimensions %v to %v", from, list)
-		}
-	}
-	all := Shape(from).Size()
-	known, ok := sizeOf(dims)
-	if rest >= 0 && ok && all%known == 0 {
-		dims[rest] = all / known
-		known = all
-	}
-	if all == 0 && rest < 0 && slices.Contains(dims, 0) {
-		return dims, ""
-	}
-	if !ok || known != all {
-		return nil, fmt.Sprintf("dimensions %v to %v", from, list)
-	}
-	return dims, ""
-}
-
-// permutation is the order of axes that Transpose makes, all turned around where it names none.
-func permutation(n *onnxfile.Node, rank int) ([]int, string) {
-	order := toInts(n.Ints("perm"))
-	if order == nil {
-		for i := range rank {
-			order = append(order, rank-1-i)
-		}
-	}
-	if set, reason := axesOf(order, rank); reason != "" || len(set) != rank || len(order) > 0 && slices.Min(order) < 0 {
-		return nil, fmt.Sprintf("order %v of %d axes", order, rank)
-	}
-	return order, ""
-}
 
 // reshape is Flatten, Reshape, Squeeze or Unsqueeze.
 func (r *reader) reshape(n *onnxfile.Node) (int, string) {
@@ -164,7 +16,7 @@ func (r *reader) reshape(n *onnxfile.Node) (int, string) {
 	if reason != "" {
 		return 0, reason
 	}
-	dims, reason := r.newDims(n, from)
+	dims, reason := graph.NewDims(n, from, r.lists(n))
 	if reason == "" && r.open {
 		reason = r.keepsBatch(n)
 	}
@@ -187,9 +39,9 @@ func (r *reader) keepsBatch(n *onnxfile.Node) string {
 		if reason != "" {
 			return reason
 		}
-		first := len(c.whole) > 0 && (c.whole[0] == -1 || c.whole[0] == 0 && n.Int("allowzero", 0) == 0 ||
-			c.sized != nil && c.sized[0])
-		if !first || c.sized != nil && slices.Contains(c.sized[1:], true) {
+		first := len(c.Whole) > 0 && (c.Whole[0] == -1 || c.Whole[0] == 0 && n.Int("allowzero", 0) == 0 ||
+			c.Sized != nil && c.Sized[0])
+		if !first || c.Sized != nil && slices.Contains(c.Sized[1:], true) {
 			return joins
 		}
 	default:
@@ -201,7 +53,7 @@ func (r *reader) keepsBatch(n *onnxfile.Node) string {
 		if n.Op == "Unsqueeze" {
 			rank += len(axes)
 		}
-		if set, reason := axesOf(axes, rank); reason != "" || set[0] || axes == nil {
+		if set, reason := graph.Axes(axes, rank); reason != "" || set[0] || axes == nil {
 			return joins
 		}
 	}
@@ -222,7 +74,7 @@ func (r *reader) shaped(in int, dims []int) (int, string) {
 
 // repeated is a layer with larger dimensions by NumPy's rule, of which the first is that of the batch.
 func (r *reader) repeated(in int, dims []int) (int, string) {
-	if Shape(dims).Size() == r.b.Shape(in).Size() {
+	if array.Size(dims) == r.b.Shape(in).Size() {
 		return r.shaped(in, dims)
 	}
 	if dims[0] != 1 {
@@ -236,7 +88,7 @@ func (r *reader) transpose(n *onnxfile.Node) (int, string) {
 	if reason != "" {
 		return 0, reason
 	}
-	order, reason := permutation(n, len(dims))
+	order, reason := graph.Permutation(n, len(dims))
 	if reason != "" {
 		return 0, reason
 	}
@@ -260,7 +112,7 @@ func (r *reader) concat(n *onnxfile.Node) (int, string) {
 		layers = append(layers, l)
 	}
 	rank := len(r.b.Shape(layers[0])) + 1
-	axis, ok := axisOf(int(n.Int("axis", 0)), rank)
+	axis, ok := graph.Axis(int(n.Int("axis", 0)), rank)
 	if !ok || axis == 0 {
 		return 0, fmt.Sprintf("along axis %d of %d; expected another than that of the batch", n.Int("axis", 0), rank)
 	}
@@ -288,12 +140,12 @@ func (r *reader) pad(n *onnxfile.Node) (int, string) {
 			axes = append(axes, i)
 		}
 	}
-	if _, reason := axesOf(axes, len(dims)); reason != "" || len(pads) != 2*len(axes) {
+	if _, reason := graph.Axes(axes, len(dims)); reason != "" || len(pads) != 2*len(axes) {
 		return 0, fmt.Sprintf("pads %v along axes %v of dimensions %v", pads, axes, dims)
 	}
 	before, after := make([]int, len(dims)), make([]int, len(dims))
 	for i, a := range axes {
-		axis, _ := axisOf(a, len(dims))
+		axis, _ := graph.Axis(a, len(dims))
 		before[axis], after[axis] = pads[i], pads[len(axes)+i]
 	}
 	if before[0] != 0 || after[0] != 0 {
@@ -303,10 +155,10 @@ func (r *reader) pad(n *onnxfile.Node) (int, string) {
 	switch c, reason := r.parameter(n, 2); {
 	case reason != "":
 		return 0, reason
-	case c != nil && c.size() != 1:
-		return 0, fmt.Sprintf("%d values to pad with", c.size())
+	case c != nil && c.Size() != 1:
+		return 0, fmt.Sprintf("%d values to pad with", c.Size())
 	case c != nil:
-		value = c.real[0]
+		value = c.Real[0]
 	}
 	return r.b.Pad(in, before[1:], after[1:], value), ""
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/internal/feedforward/array"
 )
 
 // LogSoftmax is y_k = x_k − ln Σ_j exp(x_j) over all values of a layer. Rigorous bounds take an evaluation that
@@ -19,30 +21,11 @@ func (b *Builder) Softplus(in int) int { return b.add("Softplus", b.Shape(in), s
 // repeated there.
 func (b *Builder) Repeat(in int, shape ...int) int {
 	from, out := b.Shape(in), Shape(slices.Clone(shape))
-	steps, ok := spread(from, out)
+	steps, ok := array.Steps(from, out)
 	if !ok {
 		return b.fail("Repeat", "%v to %v", from, out)
 	}
-	return b.arrange("Repeat", in, out, 0, func(index []int) int { return dot(index, steps) })
-}
-
-// spread is the strides with which an index of the dimensions to finds its value in those from, by NumPy's rule.
-func spread(from, to []int) (steps []int, ok bool) {
-	before := len(to) - len(from)
-	if before < 0 {
-		return nil, false
-	}
-	steps = append(make([]int, before), stridesOf(from)...)
-	for i, d := range from {
-		switch d {
-		case to[before+i]:
-		case 1:
-			steps[before+i] = 0
-		default:
-			return nil, false
-		}
-	}
-	return steps, true
+	return b.arrange("Repeat", in, out, 0, func(index []int) int { return array.At(index, steps) })
 }
 
 func softplus() *activation {

@@ -1,6 +1,10 @@
 package feedforward
 
-import "math"
+import (
+	"math"
+
+	"github.com/certspec/certspec/internal/feedforward/array"
+)
 
 // reach bounds the numbers that an evaluation in float32 meets on the way to the values of a node. An engine may fold
 // the constants of neighbouring layers into each other: those of scales, and of one matrix (convolution, dense layer,
@@ -87,4 +91,4 @@ func (l affine) matrix() bool {
 }
 
 // magnitude is the largest |v| of a box, at least 1.
-func (b Box) magnitude() float64 { return largest(b.Lower, b.Upper) }
+func (b Box) magnitude() float64 { return array.Largest(b.Lower, b.Upper) }

@@ -172,3 +172,14 @@ func (r *region) concretise(at int, offsets, g, constant []float64, a Arithmetic
 	}
 	return out
 }
+
+// only is a region of whose node some values are left.
+func (r *region) only(at int, values []int) *region {
+	c := &region{slices.Clone(r.boxes), slices.Clone(r.lines), r.reach, slices.Clone(r.slacks), r.fixed}
+	c.boxes[at] = Box{pick(r.boxes[at].Lower, values), pick(r.boxes[at].Upper, values)}
+	c.lines[at] = nil
+	if r.slacks[at] != nil {
+		c.slacks[at] = pick(r.slacks[at], values)
+	}
+	return c
+}

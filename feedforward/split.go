@@ -239,18 +239,6 @@ func (s *search) split(ctx context.Context, r *region, row []float64, offset flo
 	return true
 }
 
-// products is how many an evaluation takes up to a node.
-func (n *Network) products(to int) int {
-	products := 1
-	for _, nd := range n.nodes[:to+1] {
-		if l, ok := nd.layer.(affine); ok {
-			in, _ := l.sizes()
-			products += nd.shape.Size() * min(in, l.terms())
-		}
-	}
-	return products
-}
-
 // slopes of a row, where signs are open.
 func (t *tuned) slopes(row int, f func(alpha *float32)) {
 	for i, open := range t.open {

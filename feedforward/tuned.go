@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/certspec/certspec/internal/feedforward/array"
+
 	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
@@ -359,9 +361,9 @@ func (b *bounder) live() *bounder {
 		to.tight = to.tight.only(i, rows).only(nd.in[0], rows)
 		n.nodes[i].shape = Shape{len(rows)}
 		before, p := of(nd.in[0]), &n.nodes[nd.in[0]]
-		p.shape, p.layer = Shape{len(rows)}, affine{before.part(rows, upTo(0, before.in))}
+		p.shape, p.layer = Shape{len(rows)}, affine{before.part(rows, array.UpTo(0, before.in))}
 		for _, k := range readers[i] {
-			n.nodes[k].layer = affine{of(k).part(upTo(0, of(k).out), rows)}
+			n.nodes[k].layer = affine{of(k).part(array.UpTo(0, of(k).out), rows)}
 		}
 	}
 	return to
@@ -390,8 +392,8 @@ func (c *convolution) rowsAhead(s step, x, y []kernel.RowLane) {
 		return c.w[((group*out+o)*channels+ch)*places+place]
 	})
 	g.run(s, x, y, false, c.Kernel[1], func(f func(pixels, ty, tx []int)) {
-		rows, cols := upTo(0, c.Kernel[0]), upTo(0, c.Kernel[1])
-		for pixels := range slices.Chunk(upTo(0, g.area), kernel.TilePlaces) {
+		rows, cols := array.UpTo(0, c.Kernel[0]), array.UpTo(0, c.Kernel[1])
+		for pixels := range slices.Chunk(array.UpTo(0, g.area), kernel.TilePlaces) {
 			f(pixels, rows, cols)
 		}
 	}, func(o, ky, kx int) int {

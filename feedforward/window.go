@@ -202,3 +202,22 @@ func (l *maximum) interval(ctx context.Context, in []Box, out Box, a Arithmetic)
 		out.Upper[o] = in[0].Upper[l.first(in[0].Upper, members)]
 	})
 }
+
+// AveragePool is average pooling; a kernel of zero size pools the whole image.
+func (b *Builder) AveragePool(in int, o PoolOptions) int {
+	w, reason := b.windows(in, o)
+	if reason != "" {
+		return b.fail("AveragePool", "%s", reason)
+	}
+	l := newAverage(w, o.CountPadding)
+	return b.with(o.numbers(), l.divisor).addLinear("AveragePool", w.out, l, in)
+}
+
+// MaxPool is maximum pooling; a kernel of zero size pools the whole image.
+func (b *Builder) MaxPool(in int, o PoolOptions) int {
+	w, reason := b.windows(in, o)
+	if reason != "" {
+		return b.fail("MaxPool", "%s", reason)
+	}
+	return b.with(o.numbers()).add("MaxPool", w.out, &maximum{w}, in)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // named is a model of which the name and the identity are known.
@@ -93,7 +94,7 @@ func optionsOf(t *testing.T, h *ledger.Header) rs.Options {
 }
 
 func TestOptionsHaveAllSettings(t *testing.T) {
-	if err := flat.Check(rs.Options{}, rs.Settings{}); err != nil {
+	if err := flat.Check(rs.Options{}, rule.Settings{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -63,9 +63,6 @@ func indexOf(ctx context.Context, data Source, report progress.Reporter) (*image
 	return x, nil
 }
 
-// Settings of the rule, and the noise level.
-type Settings = rule.Settings
-
 // Options says what to certify and how. Only Sigma has no default.
 type Options struct {
 	Sigma      float64 // standard deviation of the noise, unit: full range of a value; > 0
@@ -116,7 +113,7 @@ type Options struct {
 func optionErrorf(format string, args ...any) error { return stopping.OptionErrorf(format, args...) }
 
 // Settings returns the part of the options that the rule knows.
-func (o Options) Settings() (s Settings) {
+func (o Options) Settings() (s rule.Settings) {
 	flat.Copy(&s, o)
 	return s
 }

@@ -90,7 +90,7 @@ finally:
 model := nb.Must(engine.Open("` + model + `"))
 defer model.Close()
 data := nb.Must(dataset.Open("synthetic/test")).Subset(dataset.Count(30))
-nb.Must(rs.Certify(nb.Context(), model, data, rs.Options{Settings: rs.Settings{Sigma: 0.25, MaxSamples: 1000}, Ledger: "run.ledger", Progress: nb.Progress()}))
+nb.Must(rs.Certify(nb.Context(), model, data, rs.Options{Sigma: 0.25, MaxSamples: 1000, Ledger: "run.ledger", Progress: nb.Progress()}))
 `}, &got)
 	const once = "stopped on request; run the cell again to go on\n"
 	if got.First.Status != "error" || got.First.Waited > 30 || got.First.Said != once {

@@ -1,4 +1,6 @@
-package feedforward
+// Package graph reads what an ONNX graph says beside its layers: the form of operators, dimensions, and constants with
+// the arithmetic on them that exporters write.
+package graph
 
 import (
 	"fmt"
@@ -7,17 +9,18 @@ import (
 
 	"github.com/x448/float16"
 
+	"github.com/certspec/certspec/internal/feedforward/array"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// constant is a value of a graph that does not depend on the input: an array of numbers of a type, with all its axes.
-// Whole numbers and booleans are in whole, others in real, as float64 holds them.
-type constant struct {
-	kind  onnxfile.Type
-	dims  []int
-	whole []int64
-	real  []float64
-	sized []bool // values that depend on the number of images, which counts as 1; nil: none
+// Constant is a value of a graph that does not depend on the input: an array of numbers of a type, with all its axes.
+// Whole numbers and booleans are in Whole, others in Real, as float64 holds them.
+type Constant struct {
+	Kind  onnxfile.Type
+	Dims  []int
+	Whole []int64
+	Real  []float64
+	Sized []bool // values that depend on the number of images, which counts as 1; nil: none
 }
 
 // isReal says whether values of a type are read as real numbers.
@@ -37,18 +40,18 @@ var ranges = map[onnxfile.Type][2]int64{
 	onnxfile.Uint16: {0, math.MaxUint16}, onnxfile.Uint32: {0, math.MaxUint32}, onnxfile.Uint64: {0, math.MaxInt64},
 }
 
-// decode reads a tensor of a file.
-func decode(t *onnxfile.Tensor) (*constant, string) {
-	c := &constant{kind: t.Type, dims: make([]int, len(t.Dims))}
+// Decode reads a tensor of a file.
+func Decode(t *onnxfile.Tensor) (*Constant, string) {
+	c := &Constant{Kind: t.Type, Dims: make([]int, len(t.Dims))}
 	for i, d := range t.Dims {
-		c.dims[i] = int(d)
+		c.Dims[i] = int(d)
 	}
 	var err error
 	if isReal(t.Type) {
-		c.real, err = t.Float64s()
+		c.Real, err = t.Float64s()
 	} else if r, ok := ranges[t.Type]; ok {
-		c.whole, err = t.Int64s()
-		for _, v := range c.whole {
+		c.Whole, err = t.Int64s()
+		for _, v := range c.Whole {
 			if v < r[0] || v > r[1] {
 				return nil, fmt.Sprintf("%d as a value of %v", v, t.Type)
 			}
@@ -63,51 +66,51 @@ func decode(t *onnxfile.Tensor) (*constant, string) {
 	return c, ""
 }
 
-// size is the number of values.
-func (c *constant) size() int { return len(c.whole) + len(c.real) }
+// Size is the number of values.
+func (c *Constant) Size() int { return len(c.Whole) + len(c.Real) }
 
-// reshaped is the same values with other axes.
-func (c *constant) reshaped(dims []int) *constant {
+// Reshaped is the same values with other axes.
+func (c *Constant) Reshaped(dims []int) *Constant {
 	out := *c
-	out.dims = dims
+	out.Dims = dims
 	return &out
 }
 
-// taken is the values of c at the places that from gives for each index of new dimensions.
-func (c *constant) taken(dims []int, from func(index []int) int) *constant {
-	out := &constant{kind: c.kind, dims: dims}
-	if n := Shape(dims).Size(); isReal(c.kind) {
-		out.real = make([]float64, 0, n)
-		each(dims, func(index []int) { out.real = append(out.real, c.real[from(index)]) })
+// Taken is the values of c at the places that from gives for each index of new dimensions.
+func (c *Constant) Taken(dims []int, from func(index []int) int) *Constant {
+	out := &Constant{Kind: c.Kind, Dims: dims}
+	if n := array.Size(dims); isReal(c.Kind) {
+		out.Real = make([]float64, 0, n)
+		array.Each(dims, func(index []int) { out.Real = append(out.Real, c.Real[from(index)]) })
 	} else {
-		out.whole = make([]int64, 0, n)
-		each(dims, func(index []int) { out.whole = append(out.whole, c.whole[from(index)]) })
+		out.Whole = make([]int64, 0, n)
+		array.Each(dims, func(index []int) { out.Whole = append(out.Whole, c.Whole[from(index)]) })
 	}
-	if c.sized != nil {
-		each(dims, func(index []int) { out.sized = append(out.sized, c.sized[from(index)]) })
+	if c.Sized != nil {
+		array.Each(dims, func(index []int) { out.Sized = append(out.Sized, c.Sized[from(index)]) })
 	}
 	return out
 }
 
-// spread is c with larger dimensions, by NumPy's rule; nil where it does not fit.
-func (c *constant) spread(dims []int) *constant {
-	if slices.Equal(c.dims, dims) {
+// Spread is c with larger dimensions, by NumPy's rule; nil where it does not fit.
+func (c *Constant) Spread(dims []int) *Constant {
+	if slices.Equal(c.Dims, dims) {
 		return c
 	}
-	steps, ok := spread(c.dims, dims)
+	steps, ok := array.Steps(c.Dims, dims)
 	if !ok {
 		return nil
 	}
-	return c.taken(dims, func(index []int) int { return dot(index, steps) })
+	return c.Taken(dims, func(index []int) int { return array.At(index, steps) })
 }
 
-// list are the values of a row of whole numbers.
-func (c *constant) list() ([]int, string) {
-	if isReal(c.kind) || len(c.dims) > 1 || c.kind == onnxfile.Bool {
-		return nil, fmt.Sprintf("a constant of %v with dimensions %v; expected a row of whole numbers", c.kind, c.dims)
+// List are the values of a row of whole numbers.
+func (c *Constant) List() ([]int, string) {
+	if isReal(c.Kind) || len(c.Dims) > 1 || c.Kind == onnxfile.Bool {
+		return nil, fmt.Sprintf("a constant of %v with dimensions %v; expected a row of whole numbers", c.Kind, c.Dims)
 	}
-	list := make([]int, len(c.whole))
-	for i, v := range c.whole {
+	list := make([]int, len(c.Whole))
+	for i, v := range c.Whole {
 		list[i] = int(v)
 	}
 	return list, ""
@@ -118,7 +121,7 @@ func rounded(v float64, kind onnxfile.Type) (float64, string) {
 	out, least := v, 0x1p-1022
 	switch kind {
 	case onnxfile.Float32:
-		out, least = float64(float32(v)), tiny
+		out, least = float64(float32(v)), 0x1p-126
 	case onnxfile.Float16:
 		out, least = float64(float16.Fromfloat32(float32(v)).Float32()), 0
 		if float64(float32(v)) != v { // two roundings
@@ -136,22 +139,22 @@ func rounded(v float64, kind onnxfile.Type) (float64, string) {
 // cast is c in another type, as the operator Cast says: whole numbers of real ones by cutting off what is behind the
 // point, booleans by comparing with 0, real ones rounded to the nearest. Where the text leaves a value open, there is
 // a reason.
-func (c *constant) cast(to onnxfile.Type) (*constant, string) {
-	if c.kind == to {
+func (c *Constant) cast(to onnxfile.Type) (*Constant, string) {
+	if c.Kind == to {
 		return c, ""
 	}
 	r, whole := ranges[to]
 	if !whole && !isReal(to) {
-		return nil, fmt.Sprintf("a constant of %v to %v", c.kind, to)
+		return nil, fmt.Sprintf("a constant of %v to %v", c.Kind, to)
 	}
-	out := &constant{kind: to, dims: c.dims, sized: c.sized}
-	for i := range c.size() {
+	out := &Constant{Kind: to, Dims: c.Dims, Sized: c.Sized}
+	for i := range c.Size() {
 		var v float64
 		var n int64
-		if isReal(c.kind) {
-			v = c.real[i]
+		if isReal(c.Kind) {
+			v = c.Real[i]
 		} else {
-			n, v = c.whole[i], float64(c.whole[i])
+			n, v = c.Whole[i], float64(c.Whole[i])
 		}
 		switch {
 		case to == onnxfile.Bool:
@@ -162,27 +165,27 @@ func (c *constant) cast(to onnxfile.Type) (*constant, string) {
 			if v != 0 {
 				n = 1
 			}
-			out.whole = append(out.whole, n)
+			out.Whole = append(out.Whole, n)
 		case whole:
-			if isReal(c.kind) {
+			if isReal(c.Kind) {
 				if v = math.Trunc(v); !(v >= -0x1p63 && v < 0x1p63) {
-					return nil, fmt.Sprintf("%v to %v, which does not hold it", c.real[i], to)
+					return nil, fmt.Sprintf("%v to %v, which does not hold it", c.Real[i], to)
 				}
 				n = int64(v)
 			}
 			if n < r[0] || n > r[1] {
 				return nil, fmt.Sprintf("%d to %v, which does not hold it", n, to)
 			}
-			out.whole = append(out.whole, n)
+			out.Whole = append(out.Whole, n)
 		default:
-			if !isReal(c.kind) && to != onnxfile.Float64 && int64(v) != n {
+			if !isReal(c.Kind) && to != onnxfile.Float64 && int64(v) != n {
 				return nil, fmt.Sprintf("%d to %v, by two roundings", n, to)
 			}
 			x, reason := rounded(v, to)
 			if reason != "" {
 				return nil, reason
 			}
-			out.real = append(out.real, x)
+			out.Real = append(out.Real, x)
 		}
 	}
 	return out, ""
