@@ -1,8 +1,10 @@
 package jupyter
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +16,8 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Lab opens JupyterLab on a folder, with the kernel ready, until it is closed or ctx is cancelled.
-// args go to JupyterLab.
+// Lab opens JupyterLab on a folder, with the kernel ready and certspec in its Python, until it is
+// closed or ctx is cancelled. args go to JupyterLab.
 func Lab(ctx context.Context, dir, version string, show progress.Reporter, args ...string) error {
 	if err := checkRoot(os.Geteuid(), args); err != nil {
 		return err // before anything is installed
@@ -28,13 +30,18 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 	if err != nil {
 		return err
 	}
-	if _, err := Install(ctx, data, version, false, show); err != nil {
+	kernel, err := Install(ctx, data, version, false, show)
+	if err != nil {
+		return err
+	}
+	variables, err := pythonVariables(ctx, kernel.Module)
+	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir,
 		"--MultiKernelManager.default_kernel_name=" + KernelName}, args...)...)
-	cmd.Env = append(os.Environ(), "JUPYTER_DATA_DIR="+data, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "runtime"),
-		"PYTHONPATH=", "PYTHONHOME=")
+	cmd.Env = append(append(os.Environ(), "JUPYTER_DATA_DIR="+data, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "runtime"),
+		"PYTHONHOME="), variables...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err = cmd.Run()
@@ -42,6 +49,33 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 		return nil // how people close it
 	}
 	return err
+}
+
+// dataVariable is the environment variable that names the folder of data sets; see package dataset.
+const dataVariable = "CERTSPEC_DATA"
+
+// pythonVariables let Python import the package of the module, which runs this program.
+func pythonVariables(ctx context.Context, module string) ([]string, error) {
+	if !isCheckout(module) {
+		g, err := findGo(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if module, err = output(ctx, module, g.program, "list", "-m", "-f", "{{.Dir}}", modulePath); err != nil {
+			return nil, fmt.Errorf("the Python package: %w", err)
+		}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("where this program is: %w", err)
+	}
+	sets, err := cache.Dir("data") // where certspec dataset fetch puts them
+	if err != nil {
+		return nil, err
+	}
+	return []string{"PYTHONPATH=" + filepath.Join(strings.TrimSpace(module), "python"), "CERTSPEC_PROGRAM=" + program,
+		"PATH=" + filepath.Dir(program) + string(filepath.ListSeparator) + os.Getenv("PATH"),
+		dataVariable + "=" + cmp.Or(os.Getenv(dataVariable), sets)}, nil
 }
 
 // checkRoot says what JupyterLab would say after all is installed: it does not start as root, as in

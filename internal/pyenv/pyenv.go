@@ -31,6 +31,7 @@ const lockRetry = 200 * time.Millisecond
 type Set struct {
 	name, what, requirements string
 	alone                    bool // install what is listed, and not what that asks for
+	beside                   bool // import also what is installed for the Python that it is made with
 }
 
 var (
@@ -64,8 +65,8 @@ var (
 	// PyNotebook runs notebooks in Python, beside the packages of Bench.
 	PyNotebook = Set{name: "pynotebook", what: "IPython's kernel, nbclient, matplotlib and mypy, about 90 MB",
 		requirements: pyNotebook, alone: true}
-	// Lab is JupyterLab, for people.
-	Lab = Set{name: "lab", what: "JupyterLab, about 45 MB", requirements: lab}
+	// Lab is JupyterLab, for people. Their own PyTorch, say, is there, too.
+	Lab = Set{name: "lab", what: "JupyterLab and matplotlib, about 90 MB", requirements: lab, beside: true}
 	// External is what the comparisons with other software need.
 	External = Set{name: "external", what: "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB",
 		requirements: external}
@@ -153,7 +154,27 @@ func Ensure(ctx context.Context, set Set, show progress.Reporter) (python string
 			return "", fmt.Errorf("python environment: %w; the first time, this needs the network", err)
 		}
 	}
+	if set.beside {
+		if err := addPackages(ctx, python, base); err != nil {
+			return "", fmt.Errorf("python environment: %w", err)
+		}
+	}
 	return python, atomicfile.Write(ready, nil)
+}
+
+// addPackages lets an environment import what is installed for another Python, behind its own packages.
+func addPackages(ctx context.Context, python, base string) error {
+	const places = "import sysconfig as s; print(*{s.get_path('purelib'): 1, s.get_path('platlib'): 1}, sep='\n')"
+	theirs, err := exec.CommandContext(ctx, base, "-c", places).Output()
+	if err != nil {
+		return err
+	}
+	own, err := exec.CommandContext(ctx, python, "-c", places).Output()
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(own)), "\n")
+	return atomicfile.Write(filepath.Join(strings.TrimSpace(first), "certspec-beside.pth"), theirs)
 }
 
 // find looks for a usable Python and returns its program and what identifies it.

@@ -48,6 +48,7 @@ from ._results import (
     Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, MeanRadius,
     Metrics, Plan, Prediction, Preflight, Replayed, Summary, UnderAttack)
 from ._spectra import Ring, Waves, heatmap, profile, spectrum
+from ._starts import Paired, Starts, Verdicts, paired, starts, verdicts
 from ._table import Interval, Table
 from ._tasks import (
     Detection, HalfSpace, PredictionSets, Reliability, Votes, half_space, live, ood, paper,
@@ -59,13 +60,13 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
     "Detection", "Difference", "HalfSpace", "Interval", "Ledger", "Log", "MeanRadius", "Metrics",
-    "Plan", "Prediction", "PredictionSets", "Preflight", "Proof", "Reliability", "Replayed", "Ring",
-    "Row", "Sheet", "Summary", "Svg", "Sweep", "Table", "UnderAttack", "UsageError", "Votes",
-    "Waves", "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
-    "from_smoothing_log", "half_space", "heatmap", "live", "metrics", "ood", "paper", "pictures",
-    "plot", "predict", "preflight", "profile", "program", "prove", "quantize", "read_ledger",
-    "reliability", "replay", "report", "run", "sets", "spectrum", "state_digest", "sweep", "table",
-    "train", "votes"]
+    "Paired", "Plan", "Prediction", "PredictionSets", "Preflight", "Proof", "Reliability",
+    "Replayed", "Ring", "Row", "Sheet", "Starts", "Summary", "Svg", "Sweep", "Table", "UnderAttack",
+    "UsageError", "Verdicts", "Votes", "Waves", "attack", "calibration", "certify", "compare",
+    "ece", "evaluate", "export_onnx", "from_smoothing_log", "half_space", "heatmap", "live",
+    "metrics", "ood", "paired", "paper", "pictures", "plot", "predict", "preflight", "profile",
+    "program", "prove", "quantize", "read_ledger", "reliability", "replay", "report", "run", "sets",
+    "spectrum", "starts", "state_digest", "sweep", "table", "train", "verdicts", "votes"]
 
 for _name in __all__:
     _thing = globals()[_name]

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._program import run
+from ._table import FIGURES, Path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Floats = Sequence[float]
-Path = Union[str, "os.PathLike[str]"]
 Pixels = NDArray[np.uint8]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = ("-", "--", ":")
@@ -148,7 +148,7 @@ def draw(panels: Sequence[Panel], ax: Axes | None = None, label: str | None = No
 
 def _ending(path: Path) -> str:
     ending = os.path.splitext(os.fspath(path))[1].lower()
-    if ending not in (".svg", ".png", ".pdf"):
+    if ending not in FIGURES:
         raise ValueError(f"{os.fspath(path)}: no form for a figure; expected .svg, .png or .pdf")
     return ending
 

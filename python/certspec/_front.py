@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Sequence, Union
 
-from ._figure import Panel, Path, Picture, draw
+from ._figure import Panel, Picture, draw
 from ._read import RADII, Log, Sweep
 from ._results import Drawn
-from ._table import Cells, Result, Table
+from ._table import Cells, Path, Result, Table
 
 Shown = Union[Drawn, Sweep]
 

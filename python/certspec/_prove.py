@@ -3,17 +3,17 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence, Union
+from typing import TYPE_CHECKING, NamedTuple
 
 from ._job import job
 from ._options import ModelOptions, Path, shared, whole
+from ._table import Cells, Result, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class Proof(NamedTuple):
-    """What `prove` found: counts of images, and a line for each image."""
+class _Proof(NamedTuple):
     over: str
     images: int
     labelled: int
@@ -23,7 +23,11 @@ class Proof(NamedTuple):
     spaced_same: int  #: right images whose class is the same at equally spaced strengths
     spaced_wrong: int  #: those of them that change at another strength
     asked: int  #: images that the model was asked about
-    lines: Sequence[Mapping[str, Union[int, str, None]]]  #: image, label, class, flip, …
+    lines: Table[Cells]  #: image, label, class, flip, …
+
+
+class Proof(_Proof, Result):
+    """What `prove` found: counts of images, and a line for each image."""
 
 
 @shared(ModelOptions)
@@ -45,4 +49,4 @@ def prove(model: object, images: object, labels: object = None, *, over: str,
     with job(model, images, labels, given) as asked:
         found = json.loads(asked.run(["prove"], words))
     return Proof(found["header"]["over"], **found["claims"], asked=found["asked"],
-                 lines=found["images"])
+                 lines=Table(found["images"]))

@@ -86,7 +86,7 @@ def report(path: Path, out: Path | None = None, format: str = "md") -> str:
     return Ledger(path).report(out, format)
 
 
-class Log(Drawn):
+class Log(Result, Drawn):
     """Certificates of images in a file, and what the program derives from them.
 
     Two are equal where their files are. `len` is the number of rows.
@@ -114,8 +114,8 @@ class Log(Drawn):
     def __len__(self) -> int:
         return int(self._json(METRICS)["rows"])
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+    def _records(self) -> Sequence[Mapping[str, object]]:
+        return self.table()
 
     def _about(self, images: int = 0) -> str:
         return os.path.basename(self.path)
@@ -160,9 +160,13 @@ class Log(Drawn):
         """The table in LaTeX."""
         return self.table(radii).to_latex()
 
+    def to_csv(self) -> str:
+        """The rows as comma-separated values."""
+        return run(["ledger", "export", self.path, "--format", "csv"])
+
     def columns(self) -> Columns:
         """The table of read_ledger as an array for each column; NaN where a value is missing."""
-        return _columns(run(["ledger", "export", self.path, "--format", "csv"]))
+        return _columns(self.to_csv())
 
     @overload
     def certified_accuracy(self, radii: float) -> float: ...
@@ -275,8 +279,10 @@ class Ledger(Log):
 class Sweep(dict[str, Ledger], Result):
     """The ledgers of a sweep in a folder, under "clean", "fog-3" and so on."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, own: bool = False) -> None:
         self.folder = os.path.abspath(os.fspath(folder))
+        if own:  # it goes with this object
+            weakref.finalize(self, shutil.rmtree, self.folder, True)
         names = sorted(name for name in os.listdir(self.folder) if name.endswith(".ledger"))
         super().__init__((name[:-7], Ledger(os.path.join(self.folder, name))) for name in names)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Mapping, NamedTuple, Sequence
 
-from ._figure import RADIUS, Curve, Panel, Path, Picture, draw
-from ._table import Cells, Interval, Kind, Result, Table
+from ._figure import RADIUS, Curve, Panel, Picture, draw
+from ._table import Cells, Interval, Kind, Path, Result, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

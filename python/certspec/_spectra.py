@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ._figure import Curve, Panel, Path, Picture, Raster, draw
+from ._figure import Curve, Panel, Picture, Raster, draw
 from ._images import save
 from ._job import data_of, job
 from ._options import ModelOptions, flags, shared, spread, whole
 from ._program import run
 from ._results import Drawn
-from ._table import Cells, Result, Table
+from ._table import Cells, Path, Result, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

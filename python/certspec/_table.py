@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 Path = Union[str, "os.PathLike[str]"]
+FIGURES = (".svg", ".png", ".pdf")
 SHOWN, LEFT = 30, ' style="text-align:left"'  #: rows of a table, and its columns of words
 WORDS = {"acr": "ACR", "ece": "ECE", "brier": "Brier score", "gaussian": "Gaussian", "jpeg": "JPEG"}
 SPECIAL = str.maketrans({c: "\\" + c for c in "&%$#_{}"} | {
@@ -96,14 +97,22 @@ class Result:
         return text.getvalue()
 
     def save(self, path: Path) -> str:
-        """Write the table as its ending says, .tex, .csv, .md, .html or .txt; return the path."""
+        """Write the table as its ending says, .tex, .csv, .md, .html or .txt; return the path.
+
+        What draws itself writes its figure, where the path ends in .svg, .png or .pdf.
+        """
         forms: dict[str, Callable[[], str]] = {
             ".tex": self.to_latex, ".csv": self.to_csv, ".md": self.to_markdown,
             ".html": self._repr_html_, ".txt": lambda: self.to_text() + "\n"}
         ending = os.path.splitext(os.fspath(path))[1].lower()
+        draw: Any = getattr(self, "plot", None)
+        if draw and ending in FIGURES:
+            draw(out=path)
+            return os.fspath(path)
         if ending not in forms:
+            further = ", or a figure: .svg, .png or .pdf" if draw else ""
             raise ValueError(f"{os.fspath(path)}: no form for a table; expected "
-                             ".tex, .csv, .md, .html or .txt")
+                             ".tex, .csv, .md, .html or .txt" + further)
         text = forms[ending]()
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from ._figure import Curve, Panel, Path, Pixels, Sheet
+from ._figure import Curve, Panel, Pixels, Sheet
 from ._images import save
 from ._job import data_of, job
 from ._model import is_module
@@ -18,7 +18,7 @@ from ._program import run
 from ._read import Source, path_of
 from ._results import Drawn, made
 from ._spectra import cells_of
-from ._table import Cells, Interval, Result, Table
+from ._table import Cells, Interval, Path, Result, Table
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -72,7 +72,7 @@ def ood(model: Path, own: object, foreign: object, *, epsilon: float, method: st
 
     The guarantee holds in a ball of radius epsilon in every value around each foreign image, by
     bounds of the layers. model is a model file or ONNX file, as export_onnx writes one. attacked is
-    the number of foreign images that are attacked, too; with 0 none are. A guarantee of 0 says that
+    the most foreign images that are attacked, too; with 0 none are. A guarantee of 0 says that
     every bound is vacuous: networks trained for bounds have better ones.
     """
     if not isinstance(model, (str, os.PathLike)):
@@ -84,11 +84,13 @@ def ood(model: Path, own: object, foreign: object, *, epsilon: float, method: st
         with job(model, own, None, given) as asked:
             asked.run(["ood", "bound"], ["--eps=0", f"--out={path('own')}"])
         with job(model, foreign, None, given) as asked:
-            asked.run(["ood", "bound"], [*radius, f"--method={method}", f"--out={path('bounds')}"])
+            lines = asked.run(["ood", "bound"],
+                              [*radius, f"--method={method}", f"--out={path('bounds')}"])
         files = [path("bounds")]
         if whole(attacked, "attacked"):
             with job(model, foreign, None, given) as asked:
-                words = [*radius, f"--count={attacked}", f"--out={path('attacks')}"]
+                count = min(attacked, lines.count("\n"))
+                words = [*radius, f"--count={count}", f"--out={path('attacks')}"]
                 asked.run(["ood", "attack"], words)
             files.append(path("attacks"))
         found = json.loads(run(["ood", "auc", f"--in={path('own')}",
@@ -298,7 +300,7 @@ def paper(name: str, folder: Path, out: Path | None = None) -> Table[Cells]:
     return found
 
 
-class HalfSpace(Drawn):
+class HalfSpace(Result, Drawn):
     """The proof of a radius: no classifier that has probability p at an image loses it faster."""
 
     def __init__(self, p: float) -> None:
@@ -310,8 +312,8 @@ class HalfSpace(Drawn):
     def __repr__(self) -> str:
         return f"p = {self.p:g}: the radius is {self.radius:.4f} σ"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{self!r}</p>"
+    def _records(self) -> Sequence[Mapping[str, object]]:
+        return [{"p": self.p, "radius in units of σ": self.radius}]
 
     def _panel(self) -> Panel:
         x = np.linspace(0, 2 * self.radius, 81).tolist()

@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import tempfile
-from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
 
 from . import _program
 from ._job import job
@@ -75,17 +76,24 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     An exception in the model stops the run and is raised here; so is Ctrl-C. Both keep what is
     finished. A run that fails is a CertspecError.
     """
-    own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
-    path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
-    try:
+    with _kept(ledger) as place:
+        path = os.path.join(place, "run.ledger") if ledger is None else place
         words = _run(model, path, sigma, n, given)
         with job(model, images, labels, given) as asked:
             asked.run(["certify"], [*words, f"--out={path}"])
+    return Ledger(path, place if ledger is None else None)
+
+
+@contextmanager
+def _kept(path: Path | None) -> Iterator[str]:
+    """The path, or a folder that goes where making what it holds fails."""
+    own = tempfile.mkdtemp(prefix="certspec-") if path is None else None
+    try:
+        yield own or os.path.abspath(os.fspath(path or ""))
     except BaseException:
         if own is not None:
             shutil.rmtree(own, True)
         raise
-    return Ledger(path, own)
 
 
 @shared(ModelOptions)
@@ -177,19 +185,20 @@ def predict(model: object, images: object, labels: object = None, *, sigma: floa
 
 
 @shared(RunOptions)
-def sweep(model: object, images: object, labels: object = None, *, sigma: float, folder: Path,
-          corrupt: Words = (), severity: Sequence[int] = (), n: int = SAMPLES,
-          **given: Unpack[RunOptions]) -> Sweep:
+def sweep(model: object, images: object, labels: object = None, *, sigma: float,
+          folder: Path | None = None, corrupt: Words = (), severity: Sequence[int] = (),
+          n: int = SAMPLES, **given: Unpack[RunOptions]) -> Sweep:
     """Certify images as they are and under corruptions, with a ledger for each in a folder.
 
     corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`);
-    without it they are those of CIFAR-10-C. The same call goes on after an interruption.
+    without it they are those of CIFAR-10-C. With a folder, the same call goes on after an
+    interruption; without one, the ledgers are kept as long as what is returned.
     """
-    target = os.path.abspath(os.fspath(folder))
-    words = _run(model, os.path.join(target, "clean.ledger"), sigma, n, given)
-    with job(model, images, labels, given) as asked:
-        asked.run(["sweep"], [*words, *_corruptions(corrupt, severity), f"--out={target}"])
-    return Sweep(target)
+    with _kept(folder) as target:
+        words = _run(model, os.path.join(target, "clean.ledger"), sigma, n, given)
+        with job(model, images, labels, given) as asked:
+            asked.run(["sweep"], [*words, *_corruptions(corrupt, severity), f"--out={target}"])
+    return Sweep(target, folder is None)
 
 
 def _corruptions(corrupt: Words, severity: Sequence[int]) -> list[str]:

@@ -1,7 +1,9 @@
 """The functions that one types in a cell."""
 from __future__ import annotations
 
+import glob
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -63,6 +65,86 @@ class Spectra(Folder):
             certspec.profile(wrong, radius)
         with self.assertRaisesRegex(ValueError, "most"):
             certspec.heatmap(brightest, COLOURS, LABELS, most=0)
+
+
+class Methods(Folder):
+    """Against what was computed of the same files by other code, before there was a function."""
+
+    def setUp(self):
+        super().setUp()
+        self.files = os.path.join(HERE, "../../notebooks/results/experiments/A-scratch/results/A-c10-{}-s?.csv").format
+
+    def test_main_pair(self):
+        found = {}
+        for cells in "clean", "C", "C-bar":
+            ours, theirs = (certspec.starts(self.files(name), cells) for name in ("fm-hcr", "g-jsd"))
+            self.assertEqual((ours.values.shape, len(theirs.starts)), ((4, 300), 4))
+            found[cells] = certspec.paired(ours, theirs)
+            self.assertAlmostEqual(found[cells].value, ours.values.mean() - theirs.values.mean(), 12)
+        rows = certspec.verdicts(found)
+        for row, (value, low, high, p) in zip(rows, ((-0.025, -0.041, -0.010, 0.008), (-0.015, -0.026, -0.004, 0.012),
+                                                     (-0.019, -0.031, -0.007, 0.008))):
+            got = row["difference"], *row["interval"], row["p_holm"]
+            np.testing.assert_allclose(got, (value, low, high, p), atol=0.0006)
+            self.assertEqual(row["verdict"], "lower")
+        self.assertIn("Holm for these 3 claims", rows.to_markdown())
+        self.assertIn("lower", rows.to_latex())
+
+    def test_by_hand(self):
+        for start, radii in enumerate(((0.5, "x", 0.25), (0.75, "a", 0.5)), 1):
+            with open(f"ours-s{start}.csv", "w") as file:
+                file.write("image,label,clean\n" + "".join(f"{n},1,{r}\n" for n, r in enumerate(radii)))
+        found = certspec.starts("ours-s?.csv")
+        np.testing.assert_array_equal(found.values, [[0.5, 0, 0.25], [0.75, 0, 0.5]])
+        self.assertAlmostEqual(found.mean, 1 / 3)
+        self.assertTrue(found.interval.low <= found.mean <= found.interval.high)
+        self.assertEqual(certspec.starts("ours-s?.csv", what="ca 0.5").values.tolist(), [[1, 0, 0], [1, 0, 1]])
+
+    def test_sweeps(self):
+        certspec.sweep(brightest, COLOURS, LABELS, sigma=0.25, n=200, folder="swept", corrupt="contrast",
+                       severity=[1], progress=False)
+        found = certspec.starts("swept", "contrast")
+        self.assertEqual((found.sets, found.values.shape), (["contrast-1"], (1, 6)))
+
+    def test_wrong_use(self):
+        one = certspec.starts(self.files("g-jsd"))
+        for call, kind, words in (
+                (lambda: certspec.starts("nowhere-?"), FileNotFoundError, "matches nothing"),
+                (lambda: certspec.starts(self.files("g-jsd"), "snow"), certspec.CertspecError, "no set"),
+                (lambda: certspec.starts(self.files("g-jsd"), what="loss"), certspec.UsageError, "what"),
+                (lambda: certspec.paired(one, certspec.starts(self.files("g-jsd"), "C")), ValueError, "same"),
+                (lambda: certspec.paired(one, [1]), TypeError, "starts"),
+                (lambda: certspec.verdicts([1]), TypeError, "dict"),
+                (lambda: certspec.verdicts({}), TypeError, "dict")):
+            with self.assertRaisesRegex(kind, words):
+                call()
+
+
+class Results(Folder):
+    """Every result shows itself as a table, and is saved by its ending."""
+
+    def test_every_class(self):
+        rows = set()  # of tables
+        for file in glob.glob(os.path.join(os.path.dirname(certspec.__file__), "*.py")):
+            with open(file, encoding="utf-8") as source:
+                rows.update(re.findall(r"Table\[(\w+)\]", source.read()))
+        pictures = {"Sheet", "Svg"}
+        for name in set(certspec.__all__) - rows - pictures - {"Interval"}:
+            thing = getattr(certspec, name)
+            if isinstance(thing, type) and not issubclass(thing, Exception):
+                for way in ("_repr_html_", "to_pandas", "to_latex", "to_csv", "save"):
+                    self.assertTrue(hasattr(thing, way), f"{name}.{way}")
+        for name in pictures:
+            self.assertTrue(hasattr(getattr(certspec, name), "save"), name)
+
+    def test_saved_by_ending(self):
+        run = certify(keep_scores=True)
+        for result in (run, certspec.half_space(0.9), certspec.calibration(run, [0, 0.1]), run.summary):
+            for ending in ("tex", "csv", "md", "html", "txt", *(["svg", "pdf"] if hasattr(result, "plot") else [])):
+                self.assertGreater(os.path.getsize(result.save("saved." + ending)), 20)
+            with self.assertRaisesRegex(ValueError, "expected .tex"):
+                result.save("saved.docx")
+        self.assertEqual(run.to_csv().count("\n"), 7)  # a row for each image
 
 
 class Tasks(Folder):
@@ -149,6 +231,15 @@ class Tasks(Folder):
                 (lambda: certspec.live(print, image=[]), ValueError, "image")):
             with self.assertRaisesRegex(kind, words):
                 call()
+
+    @needs_torch
+    def test_fewer_images_than_are_attacked(self):
+        import torch
+
+        path = certspec.export_onnx(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(192, 3)), "net.onnx",
+                                    shape=(8, 8, 3))
+        found = certspec.ood(path, COLOURS, COLOURS[:2], epsilon=0.01, progress=False)
+        self.assertEqual(len(found), 3)
 
     def test_live(self):
         """With what ipywidgets would be: a function of the values of the sliders."""

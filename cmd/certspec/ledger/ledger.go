@@ -11,5 +11,5 @@ import (
 func Command() *cobra.Command {
 	return cli.Noun("ledger", "Read, compare, check and export ledgers and published logs", "",
 		infoCommand(), metricsCommand(), compareCommand(), plotCommand(), queryCommand(), attestCommand(), verifyCommand(),
-		replayCommand(), exportCommand())
+		replayCommand(), exportCommand(), startsCommand())
 }
