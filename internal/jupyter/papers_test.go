@@ -48,8 +48,8 @@ func TestPaperNotebooksAreShort(t *testing.T) {
 						}
 					}
 					if len(of) > 5 {
-						if tables++; tables == 1 && !strings.Contains(of[0], "what it is") {
-							t.Errorf("cell %d: the first table is not that of all tables and figures of the paper", i)
+						if tables++; tables == 1 && !strings.Contains(of[0], "what it says") {
+							t.Errorf("cell %d: the first table is not that of what the paper says", i)
 						}
 					}
 					if size, ok := o.Metadata["image/png"]; ok && (size.Width > widestFigure || size.Height > highestFigure) {

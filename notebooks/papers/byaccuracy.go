@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -55,8 +56,7 @@ func spread(values []float64, digits int) string {
 	for _, v := range values {
 		sum += v
 	}
-	return fmt.Sprintf("%s (%s to %s)", trueMinus(sum/float64(len(values)), digits), trueMinus(slices.Min(values), digits),
-		trueMinus(slices.Max(values), digits))
+	return ranged(sum/float64(len(values)), slices.Min(values), slices.Max(values), math.NaN(), digits)
 }
 
 // records reads a file of records in the study's folder, or nothing where there is none.

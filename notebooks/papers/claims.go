@@ -237,12 +237,10 @@ func (c *Claims) ruling(j study.Judged, r *study.Ruling) string {
 	low := factor * max(least, min(r.Interval.Low, j.Difference()))
 	high := factor * min(most, max(r.Interval.High, j.Difference()))
 	bound := factor * j.Claim.By
-	// More digits where the rounded interval would hide on which side the bound lies.
-	for digits < 6 && r.Verdict != study.VerdictOpen && roundedHolds(low, high, bound, digits) {
-		digits++
+	if r.Verdict == study.VerdictOpen {
+		bound = math.NaN()
 	}
-	text := fmt.Sprintf("**%s**: %s (%s to %s)", r.Verdict, trueMinus(factor*j.Difference(), digits),
-		trueMinus(low, digits), trueMinus(high, digits))
+	text := fmt.Sprintf("**%s**: %s", r.Verdict, ranged(factor*j.Difference(), low, high, bound, digits))
 	if r == j.Starts && j.Networks == nil {
 		return text + ", " + j.Note
 	}
@@ -250,6 +248,22 @@ func (c *Claims) ruling(j study.Judged, r *study.Ruling) string {
 		return text + fmt.Sprintf(", %d starts", j.Of)
 	}
 	return text
+}
+
+// ranged is a number with its range, to at most so many decimals and no more than two digits of half the range. The ends
+// have more where they would hide, when they are rounded, that a bound lies outside; NaN: no bound.
+func ranged(v, low, high, bound float64, digits int) string {
+	carried := func(digits int) int {
+		for digits > 0 && (high-low)/2*math.Pow10(digits) >= 99 {
+			digits--
+		}
+		return digits
+	}
+	ends := carried(digits)
+	for ends < 6 && roundedHolds(low, high, bound, ends) {
+		ends++
+	}
+	return fmt.Sprintf("%s (%s to %s)", trueMinus(v, carried(ends)), trueMinus(low, ends), trueMinus(high, ends))
 }
 
 // span is what a number of a claim can be: intervals end there.
