@@ -15,26 +15,28 @@ import (
 // Errors: a row or set that the table does not have; a quantity that is no mean over images; no image in common; those
 // of resample.
 func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o resample.Options) (*Comparison, error) {
-	left, orders, err := f.joined(a)
+	left, err := f.means(a)
 	if err != nil || len(left) == 0 {
 		return nil, err
 	}
 	if b == nil {
 		x := sampleOf(left)
-		d := &Comparison{A: mean(x.overStarts()), Of: x.Starts(), Orders: orders}
+		d := &Comparison{A: mean(x.overStarts()), Of: x.Starts(), Orders: x.Orders}
 		return d, d.estimate(ctx, x.overStarts(), x, nil, by, o)
 	}
-	right, theirs, err := f.joined(*b)
+	right, err := f.means(*b)
 	if err != nil || len(right) == 0 {
 		return nil, err
 	}
+	orders := min(sampleOf(left).Orders, sampleOf(right).Orders)
 	paired := sameStarts(&left, &right)
-	x, y, err := onCommonImages(sampleOf(left), sampleOf(right))
+	common, err := OnCommonImages(sampleOf(left), sampleOf(right))
 	if err != nil {
 		return nil, err
 	}
+	x, y := common[0], common[1]
 	d := &Comparison{A: mean(x.overStarts()), B: mean(y.overStarts()), Of: min(x.Starts(), y.Starts()),
-		Orders: min(orders, theirs)}
+		Orders: orders}
 	given := minus(x.overStarts(), y.overStarts())
 	if paired {
 		for i := range x.Values {
@@ -67,32 +69,13 @@ func (d *Comparison) estimate(ctx context.Context, given []float64, values, from
 	return err
 }
 
-// joined are the starts of a cell, each with the mean over its orders, and the orders of the start with fewest.
-func (f *Folder) joined(c Cell) (all []sample, orders int, err error) {
-	of, err := f.samples(c)
-	if err != nil || len(of) == 0 {
-		return nil, 0, err
+// means are the starts of a cell that is a mean over images.
+func (f *Folder) means(c Cell) ([]sample, error) {
+	all, err := f.samples(c)
+	if err == nil && len(all) > 0 && all[0].q.Each == nil {
+		err = fmt.Errorf("study: %s is no mean over images: its claims are not judged here", c.What)
 	}
-	if of[0].q.Each == nil {
-		return nil, 0, fmt.Errorf("study: %s is no mean over images: its claims are not judged here", c.What)
-	}
-	var counts []int
-	for _, s := range of {
-		if n := f.networks[s.Root]; n.Begin != nil {
-			s.Root = n.Begin.Weights
-		}
-		k := slices.IndexFunc(all, func(o sample) bool { return o.Root != "" && o.Root == s.Root })
-		if k < 0 {
-			s.values = slices.Clone(s.values)
-			all, counts = append(all, s), append(counts, 1)
-			continue
-		}
-		for i, v := range s.values {
-			all[k].values[i] += (v - all[k].values[i]) / float64(counts[k]+1)
-		}
-		counts[k]++
-	}
-	return all, slices.Min(counts), nil
+	return all, err
 }
 
 // sameStarts leaves the starts that both have, where they have some: by the network that they go back to; by seed where

@@ -38,7 +38,27 @@ type sample struct {
 	images  []int
 	values  []float64 // of a mean: by image, in the mean over the sets
 	columns []*Column // of a statistic
+	orders  int       // networks that go back to it
 	q       Quantity
+}
+
+// Sample has the values of a mean over images of a row, in the mean over sets, by start; nil where no network of the
+// row has all of them. Networks that go back to one start are orders of it: their mean is one start.
+//
+// Errors: a quantity that is no mean over images; a file that is not in its form; networks of different images.
+func (f *Folder) Sample(row Row, what string, sets ...string) (*Sample, error) {
+	q, err := Find(what)
+	if err != nil {
+		return nil, err
+	}
+	if q.Each == nil {
+		return nil, fmt.Errorf("study: %s is no mean over images", what)
+	}
+	all, err := f.starts(row, q, sets)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return sampleOf(all), nil
 }
 
 // samples are the starts of a cell's row that have it.
@@ -55,18 +75,33 @@ func (f *Folder) samples(c Cell) (all []sample, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if all, err = f.starts(row, q, sets); err != nil {
+		err = fmt.Errorf("%s, %s: %w", c.Row, c.Set, err)
+	}
+	return all, err
+}
+
+// starts are those of a row that have some sets: of a mean over images, each with the mean over its orders.
+func (f *Folder) starts(row Row, q Quantity, sets []string) (all []sample, err error) {
 	for _, start := range row.Starts {
 		s, err := f.sample(start, q, sets)
 		if err != nil {
-			return nil, fmt.Errorf("%s, %s: %w", c.Row, c.Set, err)
+			return nil, err
 		}
-		if s != nil {
+		if s == nil {
+			continue
+		}
+		if len(all) > 0 && !slices.Equal(s.images, all[0].images) {
+			return nil, fmt.Errorf("study: %s and %s have other images", all[0].Network, s.Network)
+		}
+		k := slices.IndexFunc(all, func(o sample) bool { return o.Root != "" && o.Root == s.Root })
+		if k < 0 || q.Each == nil {
 			all = append(all, *s)
+			continue
 		}
-	}
-	for _, s := range all {
-		if !slices.Equal(s.images, all[0].images) {
-			return nil, fmt.Errorf("study: %s, %s: %s and %s have other images", c.Row, c.Set, all[0].Network, s.Network)
+		all[k].orders++
+		for i, v := range s.values {
+			all[k].values[i] += (v - all[k].values[i]) / float64(all[k].orders)
 		}
 	}
 	return all, nil
@@ -83,7 +118,7 @@ func (f *Folder) setsOf(q Quantity, name string) ([]string, error) {
 
 // sample is what a start has of some sets; nil where a column is not there.
 func (f *Folder) sample(start Start, q Quantity, sets []string) (*sample, error) {
-	s := &sample{Start: start, q: q}
+	s := &sample{Start: start, orders: 1, q: q}
 	for k, set := range sets {
 		var columns []*Column
 		for _, name := range q.Columns {
@@ -180,9 +215,10 @@ func (f *Folder) Difference(ctx context.Context, a, b Cell, o resample.Options) 
 
 // sampleOf are the values of a mean over images.
 func sampleOf(all []sample) *Sample {
-	out := &Sample{Images: all[0].images}
+	out := &Sample{Images: all[0].images, Orders: all[0].orders}
 	for _, s := range all {
 		out.Values, out.Networks = append(out.Values, s.values), append(out.Networks, s.Start)
+		out.Orders = min(out.Orders, s.orders)
 	}
 	return out
 }

@@ -140,7 +140,8 @@ func cellsOf(t tier.Tier, measures []byte) ([]sweep.Cell, error) {
 	return all, err
 }
 
-// root is the network that one goes back to; itself where it began with random weights.
+// root is the network that one goes back to, by the digest of a file of weights; itself where it began with random
+// ones.
 func (f *Folder) root(name string) string {
 	for range f.networks { // starts that go in a circle end here
 		start, ok := f.networks[f.networks[name].Start]
@@ -148,6 +149,9 @@ func (f *Folder) root(name string) string {
 			break
 		}
 		name = start.Name
+	}
+	if file := f.networks[name].Begin; file != nil {
+		return file.Weights
 	}
 	return name
 }

@@ -14,6 +14,7 @@ type Sample struct {
 	Images   []int       // ids, ascending
 	Values   [][]float64 // by start and image
 	Networks []Start     // of the starts, in the order of their seeds
+	Orders   int         // networks that go back to the start with fewest; see Folder.Sample
 }
 
 // Starts is their number.
@@ -83,10 +84,11 @@ func (s *Sample) Minus(ctx context.Context, other *Sample, o resample.Options) (
 	} else {
 		starts = len(left.Values)
 	}
-	left, right, err := onCommonImages(left, right)
+	common, err := OnCommonImages(left, right)
 	if err != nil {
 		return nil, err
 	}
+	left, right = common[0], common[1]
 	d := &compare.Difference{A: mean(right.overStarts()), B: mean(left.overStarts()), Starts: starts}
 	d.Difference = d.B - d.A
 	given, err := (&Sample{Values: [][]float64{minus(left.overStarts(), right.overStarts())}}).Interval(ctx, o)
@@ -126,23 +128,38 @@ func (s *Sample) sameSeeds(other *Sample) (mine, theirs *Sample, oneRoot bool) {
 	return mine, theirs, oneRoot
 }
 
-// onCommonImages are copies of the values on the images that both have.
-func onCommonImages(left, right *Sample) (x, y *Sample, err error) {
-	x, y = &Sample{Values: make([][]float64, len(left.Values))}, &Sample{Values: make([][]float64, len(right.Values))}
-	for i, image := range left.Images {
-		if k, ok := slices.BinarySearch(right.Images, image); ok {
-			for m, v := range left.Values {
-				x.Values[m] = append(x.Values[m], v[i])
-			}
-			for m, v := range right.Values {
-				y.Values[m] = append(y.Values[m], v[k])
+// OnCommonImages are samples on the images that all of them have.
+//
+// Errors: no image in common.
+func OnCommonImages(all ...*Sample) ([]*Sample, error) {
+	common := slices.Clone(all[0].Images)
+	for _, s := range all[1:] {
+		common = slices.DeleteFunc(common, func(image int) bool {
+			_, ok := slices.BinarySearch(s.Images, image)
+			return !ok
+		})
+	}
+	if len(common) == 0 {
+		return nil, fmt.Errorf("study: the samples have no image in common")
+	}
+	var out []*Sample
+	for _, s := range all {
+		o := &Sample{Images: common, Values: make([][]float64, len(s.Values)), Networks: s.Networks, Orders: s.Orders}
+		for i, image := range s.Images {
+			if _, ok := slices.BinarySearch(common, image); ok {
+				for m, v := range s.Values {
+					o.Values[m] = append(o.Values[m], v[i])
+				}
 			}
 		}
+		out = append(out, o)
 	}
-	if len(x.Values[0]) == 0 {
-		return nil, nil, fmt.Errorf("study: the two have no image in common")
-	}
-	return x, y, nil
+	return out, nil
+}
+
+// Joined has the mean over the starts as one.
+func (s *Sample) Joined() *Sample {
+	return &Sample{Images: s.Images, Values: [][]float64{s.overStarts()}}
 }
 
 // overStarts is the mean over the starts, by image.

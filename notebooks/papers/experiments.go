@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/results"
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
@@ -53,43 +51,32 @@ func Means(folder string, rows ...string) *nb.Tabular {
 	return t
 }
 
-// BySeverity is the average certified radius of a recipe over the corruptions of a group at each
-// severity, and at 0 on the clean ones of the same images; the mean over its seeds. A severity at
-// which a corruption is missing is left out.
+// BySeverity is the average certified radius of a recipe of table 2 over the corruptions of a group at each severity,
+// and at 0 on the clean ones of the same images; the mean over its starts. A severity at which a corruption is missing
+// is left out.
 func BySeverity(folder, recipe, name string, group []string) nb.Line {
-	m := nb.Must(store.ReadManifest(folder))
-	sum, count := map[int]float64{}, map[int]float64{}
-	for _, model := range m.Models {
-		if !strings.HasPrefix(model.Name, recipe+"@") {
-			continue
+	f := nb.Must(study.Open(folder, "A/table2"))
+	line := nb.Line{Name: name}
+	row, err := f.Row(recipe)
+	if err != nil {
+		line.Name += " (not there yet)"
+		return line
+	}
+	var all []*study.Sample
+	for severity := 1; severity <= 5; severity++ {
+		var sets []string
+		for _, corruption := range group {
+			sets = append(sets, fmt.Sprintf("%s-%d", corruption, severity))
 		}
-		radii := nb.Must(m.Radii(folder, &model))
-		images := map[int]bool{}
-		for severity := 1; severity <= 5; severity++ {
-			total, complete := 0.0, true
-			for _, corruption := range group {
-				rows := radii.Outcomes(fmt.Sprintf("%s-%d", corruption, severity))
-				complete = complete && rows != nil
-				total += rows.ACR() / float64(len(group))
-				for _, row := range rows {
-					images[row.Image] = true
-				}
-			}
-			if complete {
-				sum[severity], count[severity] = sum[severity]+total, count[severity]+1
-			}
-		}
-		if len(images) > 0 {
-			clean := slices.DeleteFunc(slices.Clone(radii.Outcomes("clean")),
-				func(row store.Outcome) bool { return !images[row.Image] })
-			sum[0], count[0] = sum[0]+clean.ACR(), count[0]+1
+		if s := nb.Must(f.Sample(row, "acr", sets...)); s != nil {
+			all = append(all, s)
+			line.X, line.Y = append(line.X, float64(severity)), append(line.Y, s.Value())
 		}
 	}
-	line := nb.Line{Name: name}
-	for severity := range 6 {
-		if count[severity] > 0 {
-			line.X, line.Y = append(line.X, float64(severity)), append(line.Y, sum[severity]/count[severity])
-		}
+	clean := nb.Must(f.Sample(row, "acr", "clean"))
+	if clean != nil && len(all) > 0 {
+		common := nb.Must(study.OnCommonImages(clean, all[0]))
+		line.X, line.Y = append([]float64{0}, line.X...), append([]float64{common[0].Value()}, line.Y...)
 	}
 	if len(line.X) == 0 {
 		line.Name += " (not there yet)"

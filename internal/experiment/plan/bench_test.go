@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/study"
 )
 
 // BenchmarkFill fills table 2 at tier cpu: 15 networks, 46 cells of 100 images, 10,000 resamples.
@@ -22,18 +23,19 @@ func BenchmarkFill(b *testing.B) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range e.Manifest.Models {
-		var r store.Radii
+		var radii []*study.Column
 		for _, j := range e.Jobs {
 			if j.Kind != "certify" || j.Model.Name != e.Manifest.Models[i].Name {
 				continue
 			}
-			var rows store.Outcomes
+			c := &study.Column{Key: study.Key{Set: j.Cell.String(), Name: "radius"}, Marks: make([]string, 100)}
 			for image := range 100 {
-				rows = append(rows, store.Outcome{Image: image, Label: image % 10, Radius: random.Float64()})
+				c.Images, c.Labels = append(c.Images, image), append(c.Labels, image%10)
+				c.Values = append(c.Values, random.Float64())
 			}
-			r.Set(j.Cell.String(), rows)
+			radii = append(radii, c)
 		}
-		if err := r.Write(store.ResultPath(folder, &e.Manifest.Models[i], ".csv"), nil); err != nil {
+		if err := store.KeepColumns(folder, &e.Manifest.Models[i], ".csv", radii, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,9 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/study"
 )
 
 type pilotReader struct {
@@ -22,15 +24,15 @@ type pilotReader struct {
 	folder   string
 	table    recipe.Table
 	metrics  []results.Metric // of the pilot
+	columns  study.Folder
 }
 
 // plannedRow is a row of the table with what the pilot has of it.
 type plannedRow struct {
 	recipe, title, data string
 	sigma               float64
-	seeds               int                     // of the tier
-	radii               map[uint64]*store.Radii // by seed
-	roots               map[uint64]string
+	seeds               int // of the tier
+	starts              []study.Start
 }
 
 func (p *pilotReader) rows(wanted []string) (rows []plannedRow, err error) {
@@ -42,8 +44,7 @@ func (p *pilotReader) rows(wanted []string) (rows []plannedRow, err error) {
 		if err != nil {
 			return nil, err
 		}
-		one := plannedRow{recipe: row.Recipe, title: r.Title, data: r.Data, seeds: len(p.setup.Seeds(r)),
-			radii: map[uint64]*store.Radii{}, roots: map[uint64]string{}}
+		one := plannedRow{recipe: row.Recipe, title: r.Title, data: r.Data, seeds: len(p.setup.Seeds(r))}
 		for i := range p.manifest.Models {
 			m := &p.manifest.Models[i]
 			if recipe, _, _ := strings.Cut(m.Name, "@"); recipe != row.Recipe {
@@ -53,9 +54,12 @@ func (p *pilotReader) rows(wanted []string) (rows []plannedRow, err error) {
 			if err != nil {
 				return nil, err
 			}
-			one.sigma, one.radii[m.Seed], one.roots[m.Seed] = m.Noise(), kept.Radii, p.manifest.Root(m)
+			p.columns.Add(kept.Radii...)
+			one.sigma = m.Noise()
+			one.starts = append(one.starts, study.Start{Network: m.Name, Seed: m.Seed, Root: p.manifest.Root(m)})
 		}
-		if len(one.radii) > 0 {
+		if len(one.starts) > 0 {
+			slices.SortFunc(one.starts, func(a, b study.Start) int { return cmp.Compare(a.Seed, b.Seed) })
 			rows = append(rows, one)
 		}
 	}
@@ -89,15 +93,17 @@ func (p *pilotReader) gaps(ctx context.Context, first plannedRow, rows []planned
 		}
 		var of [][][]float64 // by seed, cell and image
 		paired := true
-		for _, seed := range slices.Sorted(maps.Keys(r.radii)) {
-			if other := first.radii[seed]; other != nil {
-				d, err := differencesOf(r.radii[seed], other, p.metrics[k].Cells)
-				if err != nil {
-					return nil, fmt.Errorf("experiment: %s and %s: %w", r.title, first.title, err)
-				}
-				if d != nil {
-					of, paired = append(of, d), paired && r.roots[seed] == first.roots[seed]
-				}
+		for _, start := range r.starts {
+			at := slices.IndexFunc(first.starts, func(o study.Start) bool { return o.Seed == start.Seed })
+			if at < 0 {
+				continue
+			}
+			d, err := p.differencesOf(start, first.starts[at], p.metrics[k].Cells)
+			if err != nil {
+				return nil, fmt.Errorf("experiment: %s and %s: %w", r.title, first.title, err)
+			}
+			if d != nil {
+				of, paired = append(of, d), paired && start.Root == first.starts[at].Root
 			}
 		}
 		if len(of) == 0 {
@@ -198,28 +204,32 @@ func sizeOf(ctx context.Context, name string) (int, error) {
 	return all.Len(), nil
 }
 
-// differencesOf are those of the radii of two models, by cell and image; nil where one lacks a cell.
-func differencesOf(a, b *store.Radii, cells []string) ([][]float64, error) {
+// differencesOf are those of the radii of two networks, by cell and image; nil where one lacks a cell.
+func (p *pilotReader) differencesOf(a, b study.Start, cells []string) ([][]float64, error) {
+	row := func(start study.Start, cell string) (*study.Sample, error) {
+		return p.columns.Sample(study.Row{Starts: []study.Start{start}}, "acr", cell)
+	}
 	var all [][]float64
 	for _, cell := range cells {
-		x, y := a.Outcomes(cell), b.Outcomes(cell)
-		if x == nil || y == nil {
-			return nil, nil
+		x, err1 := row(a, cell)
+		y, err2 := row(b, cell)
+		if err := errors.Join(err1, err2); x == nil || y == nil || err != nil {
+			return nil, err
 		}
-		if !slices.EqualFunc(x, y, func(p, q store.Outcome) bool { return p.Image == q.Image }) {
+		if !slices.Equal(x.Images, y.Images) {
 			return nil, fmt.Errorf("%s: the two are of different images", cell)
 		}
-		if len(x) < 2 {
-			return nil, fmt.Errorf("%s has %d images; a variance needs two", cell, len(x))
+		if len(x.Images) < 2 {
+			return nil, fmt.Errorf("%s has %d images; a variance needs two", cell, len(x.Images))
 		}
-		row := make([]float64, len(x))
-		for i := range x {
-			row[i] = x[i].Radius - y[i].Radius
+		d := make([]float64, len(x.Images))
+		for i, v := range x.Values[0] {
+			d[i] = v - y.Values[0][i]
 		}
-		if len(all) > 0 && len(row) != len(all[0]) {
-			return nil, fmt.Errorf("%s has %d images, other cells %d", cell, len(row), len(all[0]))
+		if len(all) > 0 && len(d) != len(all[0]) {
+			return nil, fmt.Errorf("%s has %d images, other cells %d", cell, len(d), len(all[0]))
 		}
-		all = append(all, row)
+		all = append(all, d)
 	}
 	return all, nil
 }

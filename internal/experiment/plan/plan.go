@@ -262,7 +262,7 @@ func linesOf(s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recip
 		if measure.IsRecord(m.Results) {
 			_, err = measure.RecordOf(m.Results)
 		} else if m.Results != "" {
-			_, err = store.GivenRadii(m.Results)
+			_, err = store.GivenRadii(m.Results, m.Name)
 		} else {
 			_, err = m.ONNXCard()
 		}

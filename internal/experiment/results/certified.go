@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/study"
 )
 
 // Certified are the models of a folder that were certified on clean images and under corruptions,
@@ -42,8 +43,8 @@ func Certified(folder string) ([]certified.Model, error) {
 			Shifted: map[certified.Cell]rs.Rows{},
 			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method,
 				"augment": string(of.Augment), "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
-		for _, name := range k.Radii.Cells {
-			rows := certificates(k.Radii.Outcomes(name))
+		for _, c := range k.Radii {
+			name, rows := c.Set, certificates(c)
 			at := strings.LastIndexByte(name, '-')
 			severity, err := strconv.Atoi(name[at+1:])
 			switch {
@@ -60,15 +61,15 @@ func Certified(folder string) ([]certified.Model, error) {
 	return models, nil
 }
 
-// certificates are outcomes as certificates; a wrong class is none that there is.
-func certificates(o store.Outcomes) rs.Rows {
-	rows := make(rs.Rows, len(o))
-	for i, one := range o {
-		rows[i] = rs.Row{Image: one.Image, Label: one.Label}
-		switch one.Verdict {
-		case store.Right:
-			rows[i].Class, rows[i].Radius = one.Label, one.Radius
-		case store.Abstained:
+// certificates are radii as certificates; a wrong class is none that there is.
+func certificates(c *study.Column) rs.Rows {
+	rows := make(rs.Rows, len(c.Images))
+	for i, image := range c.Images {
+		rows[i] = rs.Row{Image: image, Label: c.Labels[i]}
+		switch c.Marks[i] {
+		case "":
+			rows[i].Class, rows[i].Radius = c.Labels[i], c.Values[i]
+		case study.Abstained:
 			rows[i].Class = rs.Abstain
 		default:
 			rows[i].Class = otherClass

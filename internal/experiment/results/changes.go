@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/corrupt"
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -88,25 +87,17 @@ func ByGroup(ctx context.Context, folder, name string, severity int, o resample.
 	}
 	groups := append([]corrupt.Members{{Name: "clean"}}, corrupt.Groups[:3]...) // by frequency
 	found := false
-	for _, l := range f.Table.Lines {
-		radii, roots := map[uint64]*store.Radii{}, map[uint64]string{}
-		for _, model := range l.Models {
-			m := f.Manifest.Model(model)
-			k, err := f.Manifest.ResultsOf(f.Folder, m)
-			if err != nil {
-				return nil, err
-			}
-			radii[m.Seed], roots[m.Seed] = k.Radii, f.Manifest.Root(m)
+	for i := range f.Table.Lines {
+		l, err := f.line(i, nil)
+		if err != nil {
+			return nil, err
 		}
 		for _, g := range groups {
-			metric := Metric{Name: g.Name}
-			for _, corruption := range g.Corruptions {
-				metric.Cells = append(metric.Cells, fmt.Sprintf("%s-%d", corruption, severity))
+			cells := []string{sweep.Cell{}.String()}
+			for k, corruption := range g.Corruptions {
+				cells = append(cells[:k], fmt.Sprintf("%s-%d", corruption, severity))
 			}
-			if len(metric.Cells) == 0 {
-				metric.Cells = []string{sweep.Cell{}.String()}
-			}
-			v, err := f.value(radii, roots, metric)
+			v, err := f.value(f.columns.Rows[i], cells)
 			if err != nil {
 				return nil, fmt.Errorf("experiment: %s: %s: %w", l.Title, g.Name, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"slices"
 	"testing"
 
 	"github.com/certspec/certspec/internal/corrupt/shared"
@@ -138,8 +139,14 @@ func TestByGroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, cell := range []string{"brightness-5", "fog-5", "frost-5", "snow-5", "contrast-5"} {
-				want += radii.Outcomes(cell).ACR() / 10
+			for _, c := range radii {
+				if slices.Contains([]string{"brightness-5", "fog-5", "frost-5", "snow-5", "contrast-5"}, c.Set) {
+					for i, v := range c.Values {
+						if c.Marks[i] == "" {
+							want += v / float64(10*len(c.Values))
+						}
+					}
+				}
 			}
 		}
 		if math.Abs(r.ACR-want) > 1e-12 || r.Interval.Low > want || r.Interval.High < want {

@@ -76,11 +76,11 @@ func TestSpreadByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	interval := func(even, odd float64) resample.Interval {
-		var rows store.Outcomes
-		for i := range 40 {
-			rows = append(rows, store.Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
+		rows := make([]float64, 40)
+		for i := range rows {
+			rows[i] = []float64{even, odd}[i%2]
 		}
-		found, err := (&study.Sample{Values: [][]float64{rows.Vector().Values}}).Interval(t.Context(), o)
+		found, err := (&study.Sample{Values: [][]float64{rows}}).Interval(t.Context(), o)
 		in := found.Interval
 		if err != nil {
 			t.Fatal(err)
@@ -200,20 +200,18 @@ func TestStartsAreALevel(t *testing.T) {
 	if i, err := (&study.Sample{Values: [][]float64{rows(.2)}}).Interval(t.Context(), b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
 		t.Errorf("one start: %v, %v", i, err)
 	}
-	value := func(root string, at ...float64) *Value {
-		v := &Value{sample: &study.Sample{}}
+	value := func(root string, at ...float64) *study.Sample {
+		s := &study.Sample{}
 		for k, radius := range at {
-			of := store.Vector{Values: rows(radius)}
-			for i := range of.Values {
-				of.Images = append(of.Images, 3*i)
-			}
-			if err := v.add(of, uint64(k), fmt.Sprint(root, k)); err != nil {
-				t.Fatal(err)
-			}
+			s.Values = append(s.Values, rows(radius))
+			s.Networks = append(s.Networks, study.Start{Seed: uint64(k), Root: fmt.Sprint(root, k)})
 		}
-		return v
+		for i := range s.Values[0] {
+			s.Images = append(s.Images, 3*i)
+		}
+		return s
 	}
-	minus := func(a, b *Value) *compare.Difference {
+	minus := func(a, b *study.Sample) *compare.Difference {
 		t.Helper()
 		d, err := a.Minus(t.Context(), b, resample.Options{Resamples: 1000})
 		if err != nil {

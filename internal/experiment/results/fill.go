@@ -76,6 +76,7 @@ type OverSeeds struct {
 type Value struct {
 	OverSeeds
 	Images   int               `json:"images"`
+	Orders   int               `json:"orders,omitempty"` // of the data, from each start, where there are several
 	Interval resample.Interval `json:"interval"`
 	// Difference is that from the line that is compared with, over the seeds that both have, paired
 	// by image; nil for that line itself, and where it has no value or is of other data.
@@ -126,8 +127,12 @@ func newTableBuilder(ctx context.Context, folder, name string, o resample.Option
 	if err != nil {
 		return nil, err
 	}
-	return &TableBuilder{Place: store.Place{Folder: folder, Manifest: m, Table: t}, ctx: ctx,
-		bootstrap: o, origins: map[string]store.Origin{}}, nil
+	columns, err := study.Open(folder, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &TableBuilder{Place: store.Place{Folder: folder, Manifest: m, Table: t}, ctx: ctx, columns: columns,
+		bootstrap: o, origins: map[string]store.Origin{}, sets: map[string][]string{}}, nil
 }
 
 func (f *TableBuilder) fill() (*Filled, error) {
@@ -142,8 +147,8 @@ func (f *TableBuilder) fill() (*Filled, error) {
 	if out.Compare == "" && len(t.Lines) > 0 {
 		out.Compare = t.Lines[0].Title
 	}
-	for _, l := range t.Lines {
-		line, err := f.line(l, out.Metrics)
+	for i := range t.Lines {
+		line, err := f.line(i, out.Metrics)
 		if err != nil {
 			return nil, err
 		}
@@ -166,8 +171,10 @@ func (f *TableBuilder) fill() (*Filled, error) {
 type TableBuilder struct {
 	store.Place
 	ctx       context.Context // of the call of Fill that it lives for
+	columns   *study.Folder
 	bootstrap resample.Options
 	origins   map[string]store.Origin // by model
+	sets      map[string][]string     // of certified radii, by model
 }
 
 // Rounded is a number of a printed table.

@@ -119,7 +119,7 @@ func TestRadiiOfAModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	radii, err := m.Radii(folder, m.Model("b@1"))
-	if err != nil || len(radii.Cells) != 3 || radii.Outcomes("fog-5").ACR() != .2 {
+	if err != nil || len(radii) != 3 || radii[2].Set != "fog-5" || radii[2].Network != "b@1" {
 		t.Errorf("%v, %v", radii, err)
 	}
 	if of := m.Model("d@1"); of != nil {

@@ -1,14 +1,10 @@
 package results
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/resample"
@@ -17,12 +13,11 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {
+// line is the i-th of the table, with its radii.
+func (f *TableBuilder) line(i int, list []Metric) (FilledLine, error) {
+	l, row := f.Table.Lines[i], f.columns.Rows[i]
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list)),
 		Found: map[string]any{}}
-	radii := map[uint64]*store.Radii{} // by seed
-	roots := map[uint64]string{}
-	var shares []*store.Radii
 	for _, name := range l.Models {
 		m := f.Manifest.Model(name)
 		line.Data, line.start, line.sigma = m.Data, m.Start, m.Noise()
@@ -33,94 +28,48 @@ func (f *TableBuilder) line(l recipe.Line, list []Metric) (FilledLine, error) {
 		if err != nil {
 			return line, err
 		}
-		radii[m.Seed], roots[m.Seed], shares = k.Radii, f.Manifest.Root(m), append(shares, k.Shares)
+		f.columns.Add(append(k.Radii, k.Shares...)...)
+		for _, c := range k.Radii {
+			f.sets[name] = append(f.sets[name], c.Set)
+		}
 		f.origins[name] = k.Origin
 	}
 	for k, metric := range list {
 		var err error
-		if line.Values[k], err = f.value(radii, roots, metric); err != nil {
+		if line.Values[k], err = f.value(row, metric.Cells); err != nil {
 			return line, fmt.Errorf("experiment: %s: %s: %w", l.Title, metric.Name, err)
 		}
-		if d := distributionOf(metric.Name, shares, metric.Cells); metric.Main && d != nil {
+		if !metric.Main {
+			continue
+		}
+		d, err := f.distribution(row, metric)
+		if err != nil {
+			return line, fmt.Errorf("experiment: %s: %s: %w", l.Title, metric.Name, err)
+		}
+		if d != nil {
 			line.Shares = append(line.Shares, *d)
 		}
 	}
 	return line, nil
 }
 
-// value is the mean over the seeds that have all cells; nil where none has.
-func (f *TableBuilder) value(radii map[uint64]*store.Radii, roots map[uint64]string, m Metric) (*Value, error) {
-	v := &Value{sample: &study.Sample{}}
+// value is the average certified radius over the starts that have all cells; nil where none has.
+func (f *TableBuilder) value(row study.Row, cells []string) (*Value, error) {
+	s, err := f.columns.Sample(row, "acr", cells...)
+	if s == nil || err != nil {
+		return nil, err
+	}
 	var of []float64
-	for _, seed := range slices.Sorted(maps.Keys(radii)) {
-		cells, err := meanRadii(radii[seed], m.Cells)
-		if err != nil {
-			return nil, err
-		}
-		if cells.Values != nil {
-			if err := v.add(cells, seed, roots[seed]); err != nil {
-				return nil, err
-			}
-			of = append(of, store.Mean(cells.Values))
-		}
+	for _, start := range s.Values {
+		of = append(of, store.Mean(start))
 	}
-	if len(of) == 0 {
-		return nil, nil
+	v := &Value{OverSeeds: meanOver(of), Images: len(s.Images), sample: s}
+	if s.Orders > 1 {
+		v.Orders = s.Orders
 	}
-	v.OverSeeds, v.Images = meanOver(of), len(v.sample.Images)
-	found, err := v.sample.Interval(f.ctx, f.bootstrap)
+	found, err := s.Interval(f.ctx, f.bootstrap)
 	v.Interval = resample.Interval{Low: max(0, found.Interval.Low), High: found.Interval.High}
 	return v, err
-}
-
-// add adds a start.
-func (v *Value) add(cells store.Vector, seed uint64, root string) error {
-	s := v.sample
-	if s.Images != nil && !slices.Equal(s.Images, cells.Images) {
-		return errOtherImages
-	}
-	s.Images, s.Values = cells.Images, append(s.Values, cells.Values)
-	s.Networks = append(s.Networks, study.Start{Seed: seed, Root: root})
-	return nil
-}
-
-var errOtherImages = errors.New("experiment: its cells and seeds are of different images")
-
-// Minus is v − other, paired by image: of two models, or of one under two corruptions; see study.Sample.
-func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*compare.Difference, error) {
-	return v.sample.Minus(ctx, other.sample, b)
-}
-
-// meanRadii are the radii of a model, image by image, in the mean over cells; without values where
-// one is not there. What is not certified, or wrong, has the radius 0.
-func meanRadii(r *store.Radii, cells []string) (store.Vector, error) {
-	var all []store.Vector
-	for _, c := range cells {
-		of := r.Outcomes(c)
-		if of == nil {
-			return store.Vector{}, nil
-		}
-		all = append(all, of.Vector())
-	}
-	if len(all) == 0 {
-		return store.Vector{}, nil
-	}
-	return meanVector(all)
-}
-
-// meanVector is the mean of numbers of the same images.
-func meanVector(all []store.Vector) (store.Vector, error) {
-	m := store.Vector{Images: all[0].Images, Values: make([]float64, len(all[0].Values))}
-	for _, v := range all {
-		for i, image := range m.Images {
-			if len(v.Images) != len(m.Images) || v.Images[i] != image {
-				return m, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different "+
-					"images", image)
-			}
-			m.Values[i] += v.Values[i] / float64(len(all))
-		}
-	}
-	return m, nil
 }
 
 func meanOver(of []float64) OverSeeds {
@@ -151,7 +100,7 @@ func (f *TableBuilder) differences(t *Filled) (notes []string, err error) {
 					metric.Name, l.Title, t.Compare, of, l.sigma))
 				continue
 			}
-			d, err := l.Values[k].Minus(f.ctx, t.Lines[at].Values[k], f.bootstrap)
+			d, err := l.Values[k].sample.Minus(f.ctx, t.Lines[at].Values[k].sample, f.bootstrap)
 			if err != nil {
 				return notes, err
 			}

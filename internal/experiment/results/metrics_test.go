@@ -11,24 +11,31 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/tier"
+	"github.com/certspec/certspec/study"
 )
 
 // Of four images in two cells, three answers of eight are right with shares of 0.65, 0.9 and 1.
 func TestDistributionOfShares(t *testing.T) {
-	s := &store.Radii{}
-	s.Set("clean", store.Outcomes{{Image: 0, Label: 1, Verdict: store.Right, Radius: 0.65}, {Image: 1, Label: 1, Verdict: store.Wrong, Radius: 0}, {Image: 2, Label: 1, Verdict: store.Right, Radius: 0.9}, {Image: 3, Label: 1, Verdict: store.Abstained, Radius: 0}})
-	s.Set("fog-3", store.Outcomes{{Image: 0, Label: 1, Verdict: store.Wrong, Radius: 0}, {Image: 1, Label: 1, Verdict: store.Wrong, Radius: 0}, {Image: 2, Label: 1, Verdict: store.Right, Radius: 1}, {Image: 3, Label: 1, Verdict: store.Abstained, Radius: 0}})
-	d := distributionOf("both", []*store.Radii{s, {}}, []string{"clean", "fog-3"})
+	f := &TableBuilder{columns: &study.Folder{}}
+	column := func(set string, values []float64, marks ...string) *study.Column {
+		return &study.Column{Key: study.Key{Network: "a", Set: set, Name: "share"}, Images: []int{0, 1, 2, 3}, Labels: make([]int, 4),
+			Values: values, Marks: marks}
+	}
+	none := math.NaN()
+	f.columns.Add(column("clean", []float64{.65, none, .9, none}, "", "x", "", "a"),
+		column("fog-3", []float64{none, none, 1, none}, "x", "x", "", "x"))
+	row := study.Row{Starts: []study.Start{{Network: "a"}, {Network: "without columns"}}}
+	d, err := f.distribution(row, Metric{Name: "both", Cells: []string{"clean", "fog-3"}})
 	want := []float64{3. / 8, 2. / 8, 2. / 8, 2. / 8, 1. / 8, 1. / 8, 1. / 8}
-	if d == nil || d.Right != 3./8 {
-		t.Fatalf("%+v", d)
+	if d == nil || d.Right != 3./8 || err != nil {
+		t.Fatalf("%+v, %v", d, err)
 	}
 	for k, v := range want {
 		if math.Abs(d.Above[k]-v) > 1e-12 {
 			t.Errorf("p ≥ %g: %v, want %v", shareLevels[k], d.Above[k], v)
 		}
 	}
-	if d := distributionOf("more", []*store.Radii{s}, []string{"clean", "snow-3"}); d != nil {
+	if d, _ := f.distribution(row, Metric{Name: "more", Cells: []string{"clean", "snow-3"}}); d != nil {
 		t.Errorf("of a cell that is not there: %+v", d)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/study"
 	"github.com/certspec/certspec/table"
 )
 
@@ -106,12 +106,20 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 				t.Rows = append(t.Rows, row)
 				continue
 			}
-			row = append(row, v.Seeds, Rounded(v.Mean, 4), Rounded(v.Low, 4), Rounded(v.High, 4),
+			row = append(row, v.seeds(), Rounded(v.Mean, 4), Rounded(v.Low, 4), Rounded(v.High, 4),
 				Rounded(v.Interval.Low, 4), Rounded(v.Interval.High, 4))
 			t.Rows = append(t.Rows, append(row, differenceCells(v.Difference, corrected)...))
 		}
 	}
 	return t
+}
+
+// seeds says how many starts a value has, and of orders of the data, which are no starts, how many.
+func (v *Value) seeds() any {
+	if v.Orders < 2 {
+		return v.Seeds
+	}
+	return fmt.Sprintf("%d, of %d orders", v.Seeds, v.Orders)
 }
 
 // shareLevels are those at which the distribution of p_A is shown.
@@ -126,37 +134,18 @@ type distribution struct {
 	Above  []float64 `json:"above"` // by shareLevels
 }
 
-// distributionOf is that of some cells of the models that have all of them; nil where none has.
-func distributionOf(figure string, shares []*store.Radii, cells []string) *distribution {
-	d := &distribution{Figure: figure, Above: make([]float64, len(shareLevels))}
-	n := 0.0
-	for _, s := range shares {
-		if slices.ContainsFunc(cells, func(cell string) bool { return s.Outcomes(cell) == nil }) {
-			continue
+// distribution is that of some cells of the models that have all of them; nil where none has.
+func (f *TableBuilder) distribution(row study.Row, m Metric) (*distribution, error) {
+	d := &distribution{Figure: m.Name}
+	for _, level := range append([]float64{0}, shareLevels...) {
+		s, err := f.columns.Sample(row, fmt.Sprintf("share %g", level), m.Cells...)
+		if s == nil || err != nil {
+			return nil, err
 		}
-		for _, cell := range cells {
-			for _, one := range s.Outcomes(cell) {
-				n++
-				if one.Verdict != store.Right {
-					continue
-				}
-				d.Right++
-				for k, level := range shareLevels {
-					if one.Radius >= level {
-						d.Above[k]++
-					}
-				}
-			}
-		}
+		d.Above = append(d.Above, s.Value())
 	}
-	if n == 0 {
-		return nil
-	}
-	d.Right /= n
-	for k := range d.Above {
-		d.Above[k] /= n
-	}
-	return d
+	d.Right, d.Above = d.Above[0], d.Above[1:]
+	return d, nil
 }
 
 // shares is the table of the distributions.

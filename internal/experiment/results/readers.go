@@ -7,7 +7,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/corrupt/shared"
 	"github.com/certspec/certspec/internal/experiment/recipe"
-	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/internal/study/measure"
@@ -73,7 +72,7 @@ type Agreement struct {
 func (agreementReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
-		var all []store.Vector // whether the two agree, by seed
+		all := &study.Sample{} // whether the two agree, by seed
 		accuracy := 0.0
 		for _, name := range l.Models {
 			model := f.Manifest.Model(name)
@@ -92,33 +91,31 @@ func (agreementReader) fill(f *TableBuilder, out *Filled) ([]string, error) {
 			if mine == nil || theirs == nil || !slices.Equal(mine.Images, theirs.Images) {
 				continue
 			}
-			v := store.Vector{Images: mine.Images, Values: make([]float64, len(mine.Images))}
+			values := make([]float64, len(mine.Images))
 			right := 0
 			for k, class := range mine.Values {
 				if class == theirs.Values[k] && class != float64(classifier.Miss) {
-					v.Values[k] = 1
+					values[k] = 1
 				}
 				if int(class) == mine.Labels[k] {
 					right++
 				}
 			}
-			all = append(all, v)
+			if all.Images != nil && !slices.Equal(all.Images, mine.Images) {
+				return nil, fmt.Errorf("experiment: %s: the predictions of its models are of different images", l.Title)
+			}
+			all.Images, all.Values = mine.Images, append(all.Values, values)
 			accuracy += float64(right) / float64(len(mine.Values))
 		}
-		if len(all) == 0 {
+		if all.Starts() == 0 {
 			continue
 		}
-		agree, err := meanVector(all)
+		drawn, err := all.Joined().Interval(f.ctx, f.bootstrap)
 		if err != nil {
 			return nil, err
 		}
-		found := &Agreement{Agree: store.Mean(agree.Values), Accuracy: accuracy / float64(len(all)),
-			Images: len(agree.Values)}
-		drawn, err := (&study.Sample{Values: [][]float64{agree.Values}}).Interval(f.ctx, f.bootstrap)
-		if err != nil {
-			return nil, err
-		}
-		found.Interval = drawn.Interval
+		found := &Agreement{Agree: drawn.Value, Accuracy: accuracy / float64(all.Starts()), Images: len(all.Images),
+			Interval: drawn.Interval}
 		l.Found["agreement"] = found
 	}
 	return nil, nil

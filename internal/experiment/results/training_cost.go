@@ -44,20 +44,21 @@ type TableAt struct{ Folder, Name string }
 // began with is not there.
 func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample.Options) (*Costs, error) {
 	out := &Costs{Radius: radius}
-	var lines [][]*store.Radii
+	what := fmt.Sprintf("ca %g", radius)
+	var rows []shiftedRow
 	taken := map[string]bool{} // a line may stand in several tables of a folder
 	for _, at := range of {
 		f, err := newTableBuilder(ctx, at.Folder, at.Name, o)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range f.Table.Lines {
-			networks, err := f.shifted(l)
-			if err != nil {
+		for i, l := range f.Table.Lines {
+			if _, err := f.line(i, nil); err != nil {
 				return nil, err
 			}
+			row := f.shifted(i)
 			line := f.Folder + "\n" + l.Models[0]
-			if networks == nil || taken[line] {
+			if len(row.Starts) == 0 || taken[line] {
 				continue
 			}
 			taken[line] = true
@@ -66,21 +67,34 @@ func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample
 				return nil, fmt.Errorf("experiment: %s: %s: %w", at.Folder, l.Title, err)
 			}
 			out.Lines = append(out.Lines, TrainingCost{Title: l.Title, Tier: f.Manifest.Tier.Name,
-				Networks: len(networks), Passes: passes})
-			lines = append(lines, networks)
+				Networks: len(row.Starts), Passes: passes})
+			rows = append(rows, row)
 		}
 	}
-	out.Cells = shiftedInCommon(lines)
+	for i, r := range rows {
+		if i == 0 {
+			out.Cells = slices.Clone(r.sets)
+		}
+		out.Cells = slices.DeleteFunc(out.Cells, func(c string) bool { return !slices.Contains(r.sets, c) })
+	}
 	if len(out.Cells) == 0 {
 		return nil, fmt.Errorf("experiment: the networks of these tables have no corruption in common")
 	}
-	values, images, err := certifiedInCommon(lines, out.Cells, radius)
-	if err != nil {
-		return nil, err
+	var samples []*study.Sample
+	for _, r := range rows {
+		s, err := r.folder.Sample(r.Row, what, out.Cells...)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		samples = append(samples, s)
 	}
-	out.Images = images
-	for i, starts := range values {
-		found, err := (&study.Sample{Values: starts}).Interval(ctx, o)
+	samples, err := study.OnCommonImages(samples...)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: the networks of these tables: %w", err)
+	}
+	out.Images = len(samples[0].Images)
+	for i, s := range samples {
+		found, err := s.Interval(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -91,79 +105,28 @@ func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample
 	return out, nil
 }
 
-// shifted are the radii of those networks of a line that are certified under corruptions.
-func (f *TableBuilder) shifted(l recipe.Line) (networks []*store.Radii, err error) {
-	for _, name := range l.Models {
-		k, err := f.Manifest.ResultsOf(f.Folder, f.Manifest.Model(name))
-		if err != nil {
-			return nil, err
-		}
-		if k.Radii != nil && len(k.Radii.Cells) > 1 {
-			networks = append(networks, k.Radii)
-		}
-	}
-	return networks, nil
+// shiftedRow is a row with those of its networks that are certified under corruptions, and the sets that all have.
+type shiftedRow struct {
+	study.Row
+	folder *study.Folder
+	sets   []string
 }
 
-// shiftedInCommon are the cells of corruptions that all networks have.
-func shiftedInCommon(lines [][]*store.Radii) (cells []string) {
-	for i, r := range slices.Concat(lines...) {
-		if i == 0 {
-			cells = slices.Clone(r.Cells)
-		}
-		cells = slices.DeleteFunc(cells, func(c string) bool {
-			return c == sweep.Cell{}.String() || !slices.Contains(r.Cells, c)
+func (f *TableBuilder) shifted(line int) shiftedRow {
+	r := shiftedRow{folder: f.columns}
+	for _, start := range f.columns.Rows[line].Starts {
+		sets := slices.DeleteFunc(slices.Clone(f.sets[start.Network]), func(set string) bool {
+			return set == sweep.Cell{}.String()
 		})
-	}
-	return cells
-}
-
-// certifiedInCommon is, by line, network and image, the share of the cells in which an image is certified at the
-// radius, of the images that all networks have there; and their number.
-func certifiedInCommon(lines [][]*store.Radii, cells []string, radius float64) (values [][][]float64, images int,
-	err error) {
-	var all []store.Vector
-	had := map[int]int{} // networks that have an image
-	for _, r := range slices.Concat(lines...) {
-		var each []store.Vector
-		for _, cell := range cells {
-			v := r.Outcomes(cell).Vector() // the radius of a right answer, else 0
-			for i, one := range r.Outcomes(cell) {
-				v.Values[i] = 0
-				if one.Verdict == store.Right && one.Radius >= radius {
-					v.Values[i] = 1
-				}
-			}
-			each = append(each, v)
+		if len(sets) == 0 {
+			continue
 		}
-		v, err := meanVector(each)
-		if err != nil {
-			return nil, 0, fmt.Errorf("experiment: %w", err)
+		if r.Starts = append(r.Starts, start); len(r.Starts) == 1 {
+			r.sets = sets
 		}
-		for _, image := range v.Images {
-			had[image]++
-		}
-		all = append(all, v)
+		r.sets = slices.DeleteFunc(r.sets, func(set string) bool { return !slices.Contains(sets, set) })
 	}
-	networks := len(all)
-	for _, line := range lines {
-		var starts [][]float64
-		for range line {
-			var kept []float64
-			for i, image := range all[0].Images {
-				if had[image] == networks {
-					kept = append(kept, all[0].Values[i])
-				}
-			}
-			starts, all = append(starts, kept), all[1:]
-			images = len(kept)
-		}
-		values = append(values, starts)
-	}
-	if images == 0 {
-		return nil, 0, fmt.Errorf("experiment: the networks of these tables have no image in common")
-	}
-	return values, images, nil
+	return r
 }
 
 // passesOfAll are those of a model's training, and of the trainings that came before it.

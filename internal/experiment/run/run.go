@@ -165,7 +165,7 @@ func collect(e *plan.Experiment, m *recipe.Model) error {
 		return err
 	}
 	if m.Results != "" {
-		return k.Radii.Write(store.ResultPath(folder, m, ".csv"), nil)
+		return store.KeepColumns(folder, m, ".csv", k.Radii, nil)
 	}
 	source := m
 	if m.Adapt != nil {
@@ -184,7 +184,7 @@ func collect(e *plan.Experiment, m *recipe.Model) error {
 	if !k.Added {
 		return nil
 	}
-	if err := store.KeepJSON(store.ResultPath(folder, m, ".json"), k.Origin); err != nil || len(k.Radii.Cells) == 0 {
+	if err := store.KeepJSON(store.ResultPath(folder, m, ".json"), k.Origin); err != nil || len(k.Radii) == 0 {
 		return err
 	}
 	var order []string
@@ -199,10 +199,10 @@ func collect(e *plan.Experiment, m *recipe.Model) error {
 			}
 		}
 	}
-	if len(k.Shares.Cells) > 0 {
-		if err := k.Shares.Write(store.ResultPath(folder, m, store.SharesSuffix), order); err != nil {
+	if len(k.Shares) > 0 {
+		if err := store.KeepColumns(folder, m, store.SharesSuffix, k.Shares, order); err != nil {
 			return err
 		}
 	}
-	return k.Radii.Write(store.ResultPath(folder, m, ".csv"), order)
+	return store.KeepColumns(folder, m, ".csv", k.Radii, order)
 }

@@ -366,8 +366,8 @@ func CompactJSON(v any) string {
 	return string(text)
 }
 
-// Root is the network that a model goes back to, over what it began with; itself where that was random, or is no
-// model of the experiment.
+// Root is the network that a model goes back to, over what it began with: by the digest of a file of weights; itself
+// where that was random.
 func (m *Manifest) Root(model *recipe.Model) string {
 	for range m.Models { // starts that go in a circle end here
 		start := m.Model(model.Start)
@@ -375,6 +375,9 @@ func (m *Manifest) Root(model *recipe.Model) string {
 			break
 		}
 		model = start
+	}
+	if model.Begin != nil {
+		return model.Begin.Weights
 	}
 	return model.Name
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/study"
 )
 
 // Origin says where the results of a model come from: what is left of cards and headers where only results are kept.
@@ -23,26 +24,24 @@ type Origin struct {
 	Samples   int      `json:"copies"`    // in the ledgers of its cells
 }
 
-// ModelResults is what a folder holds of a model: its certified radii, and the shares behind them, of the
+// ModelResults is what a folder holds of a model: columns of its certified radii, and of the shares behind them, of the
 // cells that were certified since these are kept.
 type ModelResults struct {
-	Radii, Shares *Radii
+	Radii, Shares []*study.Column
 	Origin        Origin
 	Added         bool // there is more in it than in the files of results
 }
 
 // ResultsOf is what a folder holds in the files of results, and in closed ledgers that are not in them yet.
-func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, error) {
-	k := ModelResults{Shares: &Radii{}}
-	var err error
+func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (k ModelResults, err error) {
 	if measure.IsRecord(m.Results) {
-		k.Radii = &Radii{} // it has accuracies alone
-		return k, nil
+		return k, nil // it has accuracies alone
 	}
 	if m.Results != "" {
-		k.Radii, err = GivenRadii(m.Results)
+		k.Radii, err = GivenRadii(m.Results, m.Name)
 		if errors.Is(err, fs.ErrNotExist) {
-			if copied, bad := ReadRadii(ResultPath(folder, m, ".csv")); bad != nil || len(copied.Cells) > 0 {
+			copied, bad := measure.ReadColumns(ResultPath(folder, m, ".csv"), m.Name)
+			if bad != nil || copied != nil {
 				k.Radii, err = copied, bad
 			}
 		}
@@ -66,8 +65,8 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 		return k, err
 	}
 	for _, file := range files {
-		cell := filepath.Base(file[:len(file)-len(".ledger")])
-		if k.Radii.Outcomes(cell) != nil {
+		set := filepath.Base(file[:len(file)-len(".ledger")])
+		if slices.ContainsFunc(k.Radii, func(c *study.Column) bool { return c.Set == set }) {
 			continue
 		}
 		// A ledger whose images are all decided may still lack its claims.
@@ -80,12 +79,15 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 		if err != nil {
 			return k, err
 		}
-		of := outcomes(run.Rows, radius)
-		if err := on.checkCell(cells, file, m, cell, of); err != nil {
+		c := ledgerColumn(study.Key{Network: m.Name, Set: set, Name: "radius"}, run.Rows, radius)
+		if len(c.Images) == 0 {
+			return k, fmt.Errorf("experiment: %s has no labelled images", file)
+		}
+		if err := on.checkCell(cells, file, m, c); err != nil {
 			return k, err
 		}
-		k.Radii.Set(cell, of)
-		k.Shares.Set(cell, outcomes(run.Rows, share))
+		k.Radii = append(k.Radii, c)
+		k.Shares = append(k.Shares, ledgerColumn(study.Key{Network: m.Name, Set: set, Name: "share"}, run.Rows, share))
 		k.Added = true
 		id := run.Header.Model.Identity
 		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion,
@@ -96,12 +98,6 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (ModelResults, err
 	}
 	slices.Sort(k.Origin.Certified)
 	return k, nil
-}
-
-// Vector is a number for each of some images, whose ids ascend.
-type Vector struct {
-	Images []int
-	Values []float64
 }
 
 // Mean is the arithmetic mean; 0 of no values.

@@ -25,6 +25,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/study"
 )
 
 // seals are the digests of the results of a folder, by the names of their files, and those of the lists of images that
@@ -263,14 +264,6 @@ func listOf(ids, labels []int, from string) *imageList {
 	return l
 }
 
-func (o Outcomes) list(from string) *imageList {
-	ids, labels := make([]int, len(o)), make([]int, len(o))
-	for i, one := range o {
-		ids[i], labels[i] = one.Image, one.Label
-	}
-	return listOf(ids, labels, from)
-}
-
 // apart says in which image, by id, two lists differ first.
 func (l *imageList) apart(o *imageList) (image int, how string) {
 	if l.labels == nil || o.labels == nil {
@@ -309,24 +302,23 @@ func (m *Manifest) cells() (map[string]sweep.Cell, error) {
 }
 
 // checkRadii refuses radii above the largest possible one, and images that are not those of the selection.
-func (m *Manifest) checkRadii(path string, text []byte, model *recipe.Model, r *Radii, most float64) error {
+func (m *Manifest) checkRadii(path string, model *recipe.Model, columns []*study.Column, most float64) error {
 	cells, err := m.cells()
 	if err != nil {
 		return err
 	}
-	for _, name := range r.Cells {
-		of := r.Outcomes(name)
-		for _, one := range of {
-			if one.Radius > most {
+	for _, c := range columns {
+		for i, v := range c.Values {
+			if v > most {
 				const why = "by the tier's rule, α and number of noise samples"
 				return fmt.Errorf("experiment: %s, line %d: image %d has %v in %s; expected at most %.6g, %s",
-					path, lineOf(text, one.Image), one.Image, one.Radius, name, most, why)
+					path, lineOf(path, c.Images[i]), c.Images[i], v, c.Set, most, why)
 			}
 		}
-		if err := m.checkCell(cells, path, model, name, of); err != nil {
+		if err := m.checkCell(cells, path, model, c); err != nil {
 			var other *listError
 			if errors.As(err, &other) {
-				other.line = lineOf(text, other.image)
+				other.line = lineOf(path, other.image)
 			}
 			return err
 		}
@@ -335,20 +327,19 @@ func (m *Manifest) checkRadii(path string, text []byte, model *recipe.Model, r *
 }
 
 // checkCell compares the images of a cell with those that the recipe's data and the tier name.
-func (m *Manifest) checkCell(cells map[string]sweep.Cell, path string, model *recipe.Model,
-	name string, of Outcomes) error {
-	cell, ok := cells[name]
+func (m *Manifest) checkCell(cells map[string]sweep.Cell, path string, model *recipe.Model, c *study.Column) error {
+	cell, ok := cells[c.Set]
 	if !ok {
 		return nil
 	}
 	images, _ := m.ImagesOf(model, cell)
-	mine := of.list(path)
+	mine := listOf(c.Images, c.Labels, path)
 	known := m.lists[images]
 	switch {
 	case known == nil, known.labels == nil && known.digest == mine.digest:
 		m.learn(images, mine)
 	case known.digest != mine.digest:
-		e := &listError{path: path, cell: name, images: images, from: known.from}
+		e := &listError{path: path, cell: c.Set, images: images, from: known.from}
 		e.image, e.how = mine.apart(known)
 		return e
 	}
@@ -389,7 +380,8 @@ func (e *listError) Error() string {
 }
 
 // lineOf is the line of an image in a file of radii, or where it would be.
-func lineOf(text []byte, image int) int {
+func lineOf(path string, image int) int {
+	text, _ := measure.ReadText(path)
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
@@ -424,7 +416,7 @@ func (m *Manifest) LearnLists(ctx context.Context, folder string, open func(stri
 		if model.Results != "" {
 			continue
 		}
-		kept, err := ReadRadii(ResultPath(folder, model, ".csv"))
+		kept, err := measure.ReadColumns(ResultPath(folder, model, ".csv"), model.Name)
 		if err != nil {
 			return err
 		}
@@ -433,7 +425,8 @@ func (m *Manifest) LearnLists(ctx context.Context, folder string, open func(stri
 			if m.lists[images] != nil {
 				continue
 			}
-			if _, err := os.Stat(LedgerPath(folder, model, cells[name])); err != nil && kept.Outcomes(name) == nil {
+			there := slices.ContainsFunc(kept, func(c *study.Column) bool { return c.Set == name })
+			if _, err := os.Stat(LedgerPath(folder, model, cells[name])); err != nil && !there {
 				continue
 			}
 			d, err := open(images)

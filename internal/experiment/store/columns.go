@@ -1,0 +1,130 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/study"
+)
+
+// ledgerColumn has a number of each labelled image of a ledger whose class is right.
+func ledgerColumn(key study.Key, rows rs.Rows, of func(rs.Row) float64) *study.Column {
+	c := &study.Column{Key: key}
+	labelled := slices.DeleteFunc(slices.Clone(rows), func(row rs.Row) bool { return row.Label < 0 })
+	slices.SortFunc(labelled, func(a, b rs.Row) int { return a.Image - b.Image })
+	for _, row := range labelled {
+		value, mark := math.NaN(), study.Wrong
+		switch {
+		case row.Correct():
+			value, mark = of(row), ""
+		case row.Class == rs.Abstain:
+			mark = study.Abstained
+		}
+		c.Images, c.Labels = append(c.Images, row.Image), append(c.Labels, row.Label)
+		c.Values, c.Marks = append(c.Values, value), append(c.Marks, mark)
+	}
+	return c
+}
+
+// radius of a row of a ledger.
+func radius(row rs.Row) float64 { return row.Radius }
+
+// share of the noise samples of the last look that are in the certified class.
+func share(row rs.Row) float64 {
+	if row.N == 0 {
+		return 0
+	}
+	return float64(row.K) / float64(row.N)
+}
+
+// GivenRadii are certified radii that are there, as those of a network: of a ledger, on the clean images, or of a file
+// of radii.
+func GivenRadii(path, network string) ([]*study.Column, error) {
+	if filepath.Ext(path) == ".csv" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		form, _ := study.FormOf(".csv")
+		columns, err := form.ReadColumns(text, network)
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %s: %w", path, err)
+		}
+		return columns, nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	if closed, err := measure.LedgerClosed(path); err != nil || !closed {
+		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same "+
+			"settings goes on with one", path))
+	}
+	run, err := rs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	c := ledgerColumn(study.Key{Network: network, Set: sweep.Cell{}.String(), Name: "radius"}, run.Rows, radius)
+	if len(c.Images) == 0 {
+		return nil, fmt.Errorf("experiment: %s has no labelled images", path)
+	}
+	return []*study.Column{c}, nil
+}
+
+// Radii reads those of a model, and refuses what the tier cannot have certified.
+func (m *Manifest) Radii(folder string, of *recipe.Model) ([]*study.Column, error) {
+	most, err := m.mostRadius(of)
+	if err != nil {
+		return nil, err
+	}
+	return m.checked(ResultPath(folder, of, ".csv"), of, most)
+}
+
+// shares reads the shares of noise samples behind them.
+func (m *Manifest) shares(folder string, of *recipe.Model) ([]*study.Column, error) {
+	return m.checked(ResultPath(folder, of, SharesSuffix), of, 1)
+}
+
+func (m *Manifest) checked(path string, of *recipe.Model, most float64) ([]*study.Column, error) {
+	columns, err := measure.ReadColumns(path, of.Name)
+	if err != nil || of.Results != "" {
+		return columns, err
+	}
+	return columns, m.checkRadii(path, of, columns, most)
+}
+
+// KeepColumns keeps columns of a model under a suffix, their sets in a given order; those that are not in it come last.
+func KeepColumns(folder string, m *recipe.Model, suffix string, columns []*study.Column, order []string) error {
+	place := func(c *study.Column) int {
+		if i := slices.Index(order, c.Set); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	slices.SortStableFunc(columns, func(a, b *study.Column) int { return place(a) - place(b) })
+	form, _ := study.FormOf(suffix)
+	return Keep(ResultPath(folder, m, suffix), form.Text(columns))
+}
+
+// WriteJSON writes what is no result.
+func WriteJSON(path string, v any) error { return putJSON(path, v, atomicfile.Write) }
+
+// KeepJSON is writeJSON for a result.
+func KeepJSON(path string, v any) error { return putJSON(path, v, Keep) }
+
+func putJSON(path string, v any, write func(string, []byte) error) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("experiment: %s: %w", path, err)
+	}
+	return write(path, append(text, '\n'))
+}
