@@ -7,15 +7,15 @@ import (
 	"github.com/certspec/certspec/experiment"
 )
 
-// A table of what a folder holds, with intervals.
-func ExampleTable() {
-	f, err := experiment.Table(context.Background(), "../notebooks/results/experiments/A", "A/table2")
+// The tables of what a folder holds, with intervals.
+func ExampleTables() {
+	all, err := experiment.Tables(context.Background(), "../notebooks/results/experiments/A", "A/table2")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%s: %.3f\n", f.Lines[0].Title, f.Lines[0].Values[0].Mean)
-	// Output: Gaussian: 0.153
+	fmt.Println(all[0].Title, all[0].Columns[:2], all[0].Rows[0][0])
+	// Output: Average certified radius on CIFAR-10-C [model clean] Gaussian
 }
 
 // What is left to be made in a folder.

@@ -10,54 +10,116 @@
 //	Emde et al. 2025, "Towards certification of uncertainty calibration under adversarial attacks"
 //
 // Run trains, adapts, certifies and attacks, network by network. What is in the folder is not done again: an
-// interrupted run goes on where it was, and ends with the same ledgers. Fill reads the folder.
+// interrupted run goes on where it was, and ends with the same ledgers. Tables reads the folder; package study has its
+// numbers. Imported for its effect, the package also makes studies of one's own, those of study.New.
 package experiment
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/run"
+	"github.com/certspec/certspec/internal/study/runner"
 	"github.com/certspec/certspec/lines/certified"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/table"
 )
 
-// Options say what to make: Folder, Table and Tier by their names, Rows of the table, and further recipes.
-type Options = plan.Options
+func init() {
+	runner.Plan = planned
+	runner.Run = func(ctx context.Context, o runner.Order) error { return Run(ctx, options(o)) }
+	runner.Tables = func(ctx context.Context, o runner.Order) ([]*table.Table, error) {
+		return Tables(ctx, o.Folder, o.Table)
+	}
+}
 
-// Filled is a table with the numbers that a folder holds: Metrics are the columns, Lines the rows.
-type Filled = results.Filled
+// Options say what to make and where.
+type Options struct {
+	Folder string
+	Table  string   // by name
+	Tier   string   // by name
+	Add    []string // files of further recipes, tables and rows
+	Rows   []string // recipes of the table that are made, also as patterns such as C/conv8/*/*; empty: all
 
-// FilledLine is a row. It has a value for each metric, nil where that was not made yet.
-type FilledLine = results.FilledLine
+	Places  map[string]string        // where data lie, by kind
+	Methods map[string]method.Method // training methods of one's own, by the name in recipes
 
-// Metric is a column: the mean of the average certified radius over some cells.
-type Metric = results.Metric
+	Engine   string // what certifies, as --engine of certspec certify; "": the fastest at hand
+	Training string // what trains, likewise
 
-// Value is a mean over seeds and images with its interval, and its difference from the row of reference.
-type Value = results.Value
-
-// Progress says how much of a table is done.
-type Progress = plan.Progress
+	Progress progress.Reporter // may be nil
+}
 
 // Run makes a table in a folder. It stops at the first interrupt of ctx and keeps what is done.
 //
 // Errors: an unknown name, a file that cannot be read, a folder that is for something else, a network whose training
 // failed. The other networks are made before it returns.
-func Run(ctx context.Context, o Options) error { return run.Table(ctx, o) }
+func Run(ctx context.Context, o Options) error { return run.Table(ctx, o.plan()) }
 
-// Table reads a table of a folder, with intervals of 95 %.
-func Table(ctx context.Context, folder, name string) (*Filled, error) {
-	return results.Fill(ctx, folder, name, resample.Options{})
+func (o Options) plan() plan.Options {
+	return plan.Options{Folder: o.Folder, Table: o.Table, Tier: o.Tier, Add: o.Add, Rows: o.Rows, Places: o.Places,
+		Methods: o.Methods, Engine: o.Engine, Training: o.Training, Progress: o.Progress}
+}
+
+// Tables is what a folder holds of a table, with intervals of 95 %: a table for each of its measures.
+func Tables(ctx context.Context, folder, name string) ([]*table.Table, error) {
+	f, err := results.Fill(ctx, folder, name, resample.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return f.Tables(), nil
+}
+
+// Progress says how much of a table is done.
+type Progress struct {
+	Table      string
+	Jobs, Done int
+	Failed     []error // networks that cannot be made
 }
 
 // Status says how much of every table of a folder is done.
-func Status(folder string) ([]Progress, error) {
+func Status(folder string) (all []Progress, err error) {
 	_, progress, err := plan.Status(folder)
-	return progress, err
+	for _, p := range progress {
+		one := Progress{Table: p.Table, Jobs: p.Jobs, Done: p.Done}
+		for _, f := range p.Failed {
+			one.Failed = append(one.Failed, f)
+		}
+		all = append(all, one)
+	}
+	return all, err
 }
 
 // Certified are the networks of a folder that were certified on clean images and under corruptions, for the line of
 // certified accuracies. Networks whose radii come from other programs are left out, as these do not say σ, α and rule.
 func Certified(folder string) ([]certified.Model, error) { return results.Certified(folder) }
+
+// options of a study of one's own.
+func options(o runner.Order) Options {
+	return Options{Folder: o.Folder, Table: o.Table, Tier: o.Tier, Add: o.Files, Engine: o.Engine, Training: o.Engine,
+		Progress: o.Progress}
+}
+
+func planned(ctx context.Context, o runner.Order) (left string, images int, err error) {
+	e, err := plan.Plan(options(o).plan())
+	if err != nil {
+		return "", 0, err
+	}
+	estimate, err := e.Estimate(ctx, false)
+	if err != nil {
+		return "", 0, err
+	}
+	for _, j := range e.Jobs {
+		if j.Kind != "certify" {
+			continue
+		}
+		name, _ := e.Manifest.ImagesOf(j.Model, j.Cell)
+		images, err = plan.SizeOf(ctx, name)
+		return estimate.String(), images, err
+	}
+	return "", 0, fmt.Errorf("experiment: table %s certifies no images", o.Table)
+}

@@ -43,10 +43,10 @@ type Family []Claim
 // UnmarshalYAML takes lists of rows, of quantities and of what they are compared with, too: a claim for each.
 func (f *Family) UnmarshalYAML(n *yaml.Node) error {
 	var lists []struct {
-		Row      words   `yaml:"row"`
-		What     words   `yaml:"what"`
-		On       words   `yaml:"on"`
-		Than     words   `yaml:"than"`
+		Row      Words   `yaml:"row"`
+		What     Words   `yaml:"what"`
+		On       Words   `yaml:"on"`
+		Than     Words   `yaml:"than"`
 		ThanOn   string  `yaml:"than_on"`
 		ThanWhat string  `yaml:"than_what"`
 		By       float64 `yaml:"by"`
@@ -61,7 +61,7 @@ func (f *Family) UnmarshalYAML(n *yaml.Node) error {
 				n.Line)
 		}
 		if len(l.Than) == 0 {
-			l.Than = words{""}
+			l.Than = Words{""}
 		}
 		for _, row := range l.Row {
 			for _, what := range l.What {

@@ -10,7 +10,7 @@ import (
 
 // Compare is cell a less cell b, or cell a alone where b is nil, paired by image, and by start where both rows go back
 // to the same ones. Orders of the data from one start are joined first, so that they are one start. It is nil where a
-// row has no network with the columns.
+// row has no network with the columns, and without estimates where the two are certified at other σ.
 //
 // Errors: a row or set that the table does not have; a quantity that is no mean over images; no image in common; those
 // of resample.
@@ -27,6 +27,11 @@ func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o res
 	right, err := f.means(*b)
 	if err != nil || len(right) == 0 {
 		return nil, err
+	}
+	if x, y := f.networks[left[0].Network].noise(), f.networks[right[0].Network].noise(); x != y && x > 0 && y > 0 {
+		x := &Comparison{A: mean(sampleOf(left).overStarts()), B: mean(sampleOf(right).overStarts()),
+			Note: fmt.Sprintf("not compared, as settings differ: σ %g, %g", x, y)}
+		return x, nil
 	}
 	orders := min(sampleOf(left).Orders, sampleOf(right).Orders)
 	paired := sameStarts(&left, &right)

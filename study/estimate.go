@@ -42,17 +42,20 @@ type sample struct {
 	q       Quantity
 }
 
-// Sample has the values of a mean over images of a row, in the mean over sets, by start; nil where no network of the
+// SampleOn has the values of a mean over images of a row, in the mean over sets, by start; nil where no network of the
 // row has all of them. Networks that go back to one start are orders of it: their mean is one start.
 //
 // Errors: a quantity that is no mean over images; a file that is not in its form; networks of different images.
-func (f *Folder) Sample(row Row, what string, sets ...string) (*Sample, error) {
+func (f *Folder) SampleOn(row Row, what string, sets ...string) (*Sample, error) {
 	q, err := Find(what)
 	if err != nil {
 		return nil, err
 	}
 	if q.Each == nil {
 		return nil, fmt.Errorf("study: %s is no mean over images", what)
+	}
+	if len(sets) == 0 {
+		return nil, nil
 	}
 	all, err := f.starts(row, q, sets)
 	if err != nil || len(all) == 0 {

@@ -41,19 +41,19 @@ type Settings struct {
 // those of the next. A quantity of the own images alone stands before them. A number that is not printed is ~.
 type Matrix struct {
 	Settings `yaml:",inline"`      // where they are not those of the table
-	Own      words                 `yaml:"own,omitempty"`
-	What     words                 `yaml:"what"`
-	On       words                 `yaml:"on"`
+	Own      Words                 `yaml:"own,omitempty"`
+	What     Words                 `yaml:"what"`
+	On       Words                 `yaml:"on"`
 	Rows     map[string][]*float64 `yaml:"rows"`
 }
 
-// words is a list in YAML, or a word by itself.
-type words []string
+// Words is a list in YAML, or a word by itself.
+type Words []string
 
 // UnmarshalYAML reads either.
-func (w *words) UnmarshalYAML(n *yaml.Node) error {
+func (w *Words) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
-		*w = words{n.Value}
+		*w = Words{n.Value}
 		return nil
 	}
 	return n.Decode((*[]string)(w))

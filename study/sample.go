@@ -14,7 +14,7 @@ type Sample struct {
 	Images   []int       // ids, ascending
 	Values   [][]float64 // by start and image
 	Networks []Start     // of the starts, in the order of their seeds
-	Orders   int         // networks that go back to the start with fewest; see Folder.Sample
+	Orders   int         // networks that go back to the start with fewest; see Folder.SampleOn
 }
 
 // Starts is their number.

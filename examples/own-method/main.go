@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/study"
 )
 
 // Smoothing minimises the cross-entropy with labels of which a part is spread over all classes.
@@ -51,11 +52,15 @@ func main() {
 	if err := experiment.Run(context.Background(), o); err != nil {
 		log.Fatal(err)
 	}
-	table, err := experiment.Table(context.Background(), o.Folder, "own")
+	folder, err := study.Open(o.Folder, "own")
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, line := range table.Lines {
-		fmt.Printf("%s: average certified radius over %d images in 0 to 1: %v\n", line.Title, line.Values[0].Images, line.Values[0].Mean >= 0 && line.Values[0].Mean < 1)
+	for _, row := range folder.Rows {
+		radii, err := folder.SampleOn(row, "acr", "clean")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s: average certified radius over %d images in 0 to 1: %v\n", row.Title, len(radii.Images), radii.Value() >= 0 && radii.Value() < 1)
 	}
 }

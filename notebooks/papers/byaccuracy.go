@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
 )
@@ -56,7 +57,7 @@ func spread(values []float64, digits int) string {
 	for _, v := range values {
 		sum += v
 	}
-	return ranged(sum/float64(len(values)), slices.Min(values), slices.Max(values), math.NaN(), digits)
+	return printable.Ranged(sum/float64(len(values)), slices.Min(values), slices.Max(values), math.NaN(), digits)
 }
 
 // records reads a file of records in the study's folder, or nothing where there is none.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
@@ -212,10 +213,10 @@ func (c *Claims) ours(j study.Judged) string { return pair(j, j.A, j.B) }
 func pair(j study.Judged, a, b float64) string {
 	factor, digits := scale(j.Claim.What)
 	if alone(j.Claim) {
-		return trueMinus(factor*a, digits)
+		return printable.Fixed(factor*a, digits)
 	}
-	return fmt.Sprintf("%s and %s (difference %s)", trueMinus(factor*a, digits), trueMinus(factor*b, digits),
-		trueMinus(factor*(a-b), digits))
+	return fmt.Sprintf("%s and %s (difference %s)", printable.Fixed(factor*a, digits), printable.Fixed(factor*b, digits),
+		printable.Fixed(factor*(a-b), digits))
 }
 
 // alone is whether a claim is about one cell and a number.
@@ -240,7 +241,7 @@ func (c *Claims) ruling(j study.Judged, r *study.Ruling) string {
 	if r.Verdict == study.VerdictOpen {
 		bound = math.NaN()
 	}
-	text := fmt.Sprintf("**%s**: %s", r.Verdict, ranged(factor*j.Difference(), low, high, bound, digits))
+	text := fmt.Sprintf("**%s**: %s", r.Verdict, printable.Ranged(factor*j.Difference(), low, high, bound, digits))
 	if r == j.Starts && j.Networks == nil {
 		return text + ", " + j.Note
 	}
@@ -248,22 +249,6 @@ func (c *Claims) ruling(j study.Judged, r *study.Ruling) string {
 		return text + fmt.Sprintf(", %d starts", j.Of)
 	}
 	return text
-}
-
-// ranged is a number with its range, to at most so many decimals and no more than two digits of half the range. The ends
-// have more where they would hide, when they are rounded, that a bound lies outside; NaN: no bound.
-func ranged(v, low, high, bound float64, digits int) string {
-	carried := func(digits int) int {
-		for digits > 0 && (high-low)/2*math.Pow10(digits) >= 99 {
-			digits--
-		}
-		return digits
-	}
-	ends := carried(digits)
-	for ends < 6 && roundedHolds(low, high, bound, ends) {
-		ends++
-	}
-	return fmt.Sprintf("%s (%s to %s)", trueMinus(v, carried(ends)), trueMinus(low, ends), trueMinus(high, ends))
 }
 
 // span is what a number of a claim can be: intervals end there.
@@ -275,18 +260,6 @@ func span(c study.Claim) (least, most float64) {
 		return 0, 1
 	}
 	return -1, 1
-}
-
-// roundedHolds is whether an interval holds a number when it is printed.
-func roundedHolds(low, high, number float64, digits int) bool {
-	var l, h, n float64
-	for _, v := range []struct {
-		to *float64
-		of float64
-	}{{&l, low}, {&h, high}, {&n, number}} {
-		nb.Must(fmt.Sscanf(fmt.Sprintf("%.*f", digits, v.of), "%g", v.to))
-	}
-	return l <= n && n <= h
 }
 
 // Where keeps the claims whose words have one of these in them.

@@ -68,12 +68,12 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 		for _, corruption := range group {
 			sets = append(sets, fmt.Sprintf("%s-%d", corruption, severity))
 		}
-		if s := nb.Must(f.Sample(row, "acr", sets...)); s != nil {
+		if s := nb.Must(f.SampleOn(row, "acr", sets...)); s != nil {
 			all = append(all, s)
 			line.X, line.Y = append(line.X, float64(severity)), append(line.Y, s.Value())
 		}
 	}
-	clean := nb.Must(f.Sample(row, "acr", "clean"))
+	clean := nb.Must(f.SampleOn(row, "acr", "clean"))
 	if clean != nil && len(all) > 0 {
 		common := nb.Must(study.OnCommonImages(clean, all[0]))
 		line.X, line.Y = append([]float64{0}, line.X...), append([]float64{common[0].Value()}, line.Y...)

@@ -172,7 +172,7 @@ func say(j study.Judged) string {
 	}
 	number := func(v float64) string {
 		factor, digits := scale(c.What)
-		s := trueMinus(factor*v, digits)
+		s := printable.Fixed(factor*v, digits)
 		if strings.Contains(s, ".") {
 			s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 		}
@@ -236,15 +236,6 @@ func setName(set string) string {
 		return strings.ToLower(printable.Name(set))
 	}
 	return set
-}
-
-// trueMinus is a number with a true minus sign and no negative zero.
-func trueMinus(v float64, digits int) string {
-	s := fmt.Sprintf("%.*f", digits, v)
-	if strings.Trim(s, "-0.") == "" {
-		s = strings.TrimPrefix(s, "-")
-	}
-	return strings.Replace(s, "-", "−", 1)
 }
 
 // Settings are the data, network and certificates of results, by paper and tier, as the second line of a title says

@@ -147,7 +147,7 @@ func (p *pilotReader) calibration(ctx context.Context) (gaps []Gap, err error) {
 	here := tier.Select(models[0].Test, p.setup.Tier.Calibration.Images)
 	var sizes [2]int
 	for i, name := range []string{there, here} {
-		if sizes[i], err = sizeOf(ctx, name); err != nil {
+		if sizes[i], err = SizeOf(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -185,14 +185,14 @@ func (p *pilotReader) images(ctx context.Context, m results.Metric) (int, error)
 		}
 		if i := slices.IndexFunc(cells, func(c sweep.Cell) bool { return c.String() == m.Cells[0] }); i >= 0 {
 			name, _ := tier.ImagesOf(&models[0], cells[i])
-			return sizeOf(ctx, name)
+			return SizeOf(ctx, name)
 		}
 	}
 	return 0, fmt.Errorf("experiment: table %s has no row with a recipe", p.table.Name)
 }
 
-// sizeOf is the number of images of a set.
-func sizeOf(ctx context.Context, name string) (int, error) {
+// SizeOf is the number of images of a set.
+func SizeOf(ctx context.Context, name string) (int, error) {
 	d, err := recipe.OpenSet(name)
 	if err != nil {
 		return 0, err
@@ -207,7 +207,7 @@ func sizeOf(ctx context.Context, name string) (int, error) {
 // differencesOf are those of the radii of two networks, by cell and image; nil where one lacks a cell.
 func (p *pilotReader) differencesOf(a, b study.Start, cells []string) ([][]float64, error) {
 	row := func(start study.Start, cell string) (*study.Sample, error) {
-		return p.columns.Sample(study.Row{Starts: []study.Start{start}}, "acr", cell)
+		return p.columns.SampleOn(study.Row{Starts: []study.Start{start}}, "acr", cell)
 	}
 	var all [][]float64
 	for _, cell := range cells {

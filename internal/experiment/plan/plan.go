@@ -176,7 +176,7 @@ func take(m *store.Manifest, s *recipe.Setup, table recipe.Table, wanted []strin
 		if r, err := s.Library.Recipe(row.Recipe); err == nil && !recipe.Makes(s.Tier, r) {
 			continue
 		}
-		of, models, err := linesOf(s, row, first)
+		of, models, err := linesOf(m, s, row, first)
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", table.Name, err)
 		}
@@ -242,7 +242,7 @@ func addModel(m *store.Manifest, s *recipe.Setup, model recipe.Model) error {
 
 // linesOf makes the lines of a row with their models. A finished model has the data and the noise
 // of the first recipe's, unless it says others.
-func linesOf(s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recipe.Line,
+func linesOf(of *store.Manifest, s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recipe.Line,
 	models []recipe.Model, err error) {
 	if row.Recipe == "" {
 		m := recipe.Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results,
@@ -262,7 +262,7 @@ func linesOf(s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recip
 		if measure.IsRecord(m.Results) {
 			_, err = measure.RecordOf(m.Results)
 		} else if m.Results != "" {
-			_, err = store.GivenRadii(m.Results, m.Name)
+			_, err = of.GivenRadii(&m)
 		} else {
 			_, err = m.ONNXCard()
 		}

@@ -405,12 +405,12 @@ func TestShorter(t *testing.T) {
 		if m.Epochs != c.epochs || m.Options["kappa_over"] != float64(c.kappa) || m.Options["epsilon_over"] != float64(c.reach) || m.Initial != c.initial || !slices.Equal(m.Milestones, c.milestones) {
 			t.Errorf("%s at %s: %d epochs, milestones %v, options %v, initial %q", c.recipe, c.tier, m.Epochs, m.Milestones, m.Options, m.Initial)
 		}
-		lines, _, err := linesOf(s, recipe.Row{Recipe: "B/mnist-8k/oe", Seeds: []uint64{1}}, recipe.Model{})
+		lines, _, err := linesOf(&store.Manifest{}, s, recipe.Row{Recipe: "B/mnist-8k/oe", Seeds: []uint64{1}}, recipe.Model{})
 		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Models, []string{"B/mnist-8k/oe@1"}) {
 			t.Errorf("of the seed 1 %+v, %v", lines, err)
 		}
 		// Seeds of a row stand in the place of the recipe's, at most as many as the tier has.
-		lines, _, err = linesOf(s, recipe.Row{Recipe: "B/mnist-8k/oe", Seeds: []uint64{4, 3, 5}}, recipe.Model{})
+		lines, _, err = linesOf(&store.Manifest{}, s, recipe.Row{Recipe: "B/mnist-8k/oe", Seeds: []uint64{4, 3, 5}}, recipe.Model{})
 		want := []string{"B/mnist-8k/oe@4", "B/mnist-8k/oe@3", "B/mnist-8k/oe@5"}
 		if s.Tier.Seeds > 0 {
 			want = want[:s.Tier.Seeds]

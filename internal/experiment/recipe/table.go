@@ -39,15 +39,15 @@ type Row struct {
 	// default the recipe's; at most the tier's number
 	Seeds []uint64 `yaml:"seeds,omitempty" json:"seeds,omitempty"`
 	Model string   `yaml:"model,omitempty" json:"model,omitempty"` // path, in a file of rows relative to it
-	// path of certified radii that are there: a closed ledger, of clean images, or a CSV as in
-	// results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as
+	// path of certified radii that are there: a closed ledger or a published log, of clean images, or a
+	// CSV as in results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as
 	// Model
 	Results string `yaml:"results,omitempty" json:"results,omitempty"`
 	// how images enter an ONNX file: the fields of onnx.Card
 	ONNX map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`
 	// of Model; default that of the first row with a recipe
 	Data string `yaml:"data,omitempty" json:"data,omitempty"`
-	// of Model; default that of the first row with a recipe
+	// of Model or of a published log; default that of the first row with a recipe
 	Sigma float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
 	Title string  `yaml:"title,omitempty" json:"title,omitempty"` // default the recipe's
 }
@@ -84,8 +84,8 @@ func (r Row) check() error {
 		return fmt.Errorf("row %s: seeds are for a recipe", r.Title)
 	case r.Recipe == "" && r.Title == "":
 		return fmt.Errorf("row of %s has no title", r.Model+r.Results)
-	case r.Results != "" && (r.ONNX != nil || r.Sigma != 0):
-		return fmt.Errorf("row %s: onnx and sigma are for a model; results have been made", r.Title)
+	case r.Results != "" && r.ONNX != nil:
+		return fmt.Errorf("row %s: onnx is for a model; results have been made", r.Title)
 	case !(r.Sigma >= 0):
 		return fmt.Errorf("row %s: sigma is %v; expected more than 0", r.Title, r.Sigma)
 	}

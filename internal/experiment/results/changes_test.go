@@ -3,8 +3,8 @@ package results
 import (
 	"fmt"
 	"math"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/corrupt/shared"

@@ -55,7 +55,7 @@ func (f *TableBuilder) line(i int, list []Metric) (FilledLine, error) {
 
 // value is the average certified radius over the starts that have all cells; nil where none has.
 func (f *TableBuilder) value(row study.Row, cells []string) (*Value, error) {
-	s, err := f.columns.Sample(row, "acr", cells...)
+	s, err := f.columns.SampleOn(row, "acr", cells...)
 	if s == nil || err != nil {
 		return nil, err
 	}
@@ -98,6 +98,11 @@ func (f *TableBuilder) differences(t *Filled) (notes []string, err error) {
 			if of := t.Lines[at].sigma; l.sigma != of && l.sigma > 0 && of > 0 {
 				notes = append(notes, fmt.Sprintf("%s, %s: not compared with %s, as settings differ: σ %g, %g.",
 					metric.Name, l.Title, t.Compare, of, l.sigma))
+				continue
+			}
+			if _, err := study.OnCommonImages(l.Values[k].sample, t.Lines[at].Values[k].sample); err != nil {
+				notes = append(notes, fmt.Sprintf("%s, %s: not compared with %s, as they have no image in common.",
+					metric.Name, l.Title, t.Compare))
 				continue
 			}
 			d, err := l.Values[k].sample.Minus(f.ctx, t.Lines[at].Values[k].sample, f.bootstrap)

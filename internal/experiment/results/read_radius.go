@@ -138,7 +138,7 @@ type distribution struct {
 func (f *TableBuilder) distribution(row study.Row, m Metric) (*distribution, error) {
 	d := &distribution{Figure: m.Name}
 	for _, level := range append([]float64{0}, shareLevels...) {
-		s, err := f.columns.Sample(row, fmt.Sprintf("share %g", level), m.Cells...)
+		s, err := f.columns.SampleOn(row, fmt.Sprintf("share %g", level), m.Cells...)
 		if s == nil || err != nil {
 			return nil, err
 		}

@@ -82,7 +82,7 @@ func TrainingCosts(ctx context.Context, of []TableAt, radius float64, o resample
 	}
 	var samples []*study.Sample
 	for _, r := range rows {
-		s, err := r.folder.Sample(r.Row, what, out.Cells...)
+		s, err := r.folder.SampleOn(r.Row, what, out.Cells...)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}

@@ -116,13 +116,13 @@ func TestAgreementAndResults(t *testing.T) {
 		t.Errorf("without the files: %+v, %v", alone, err)
 	}
 	for want, row := range map[string]string{
-		"one of them":            "{results: a.csv, model: b, title: X}",
-		"has no title":           "{results: a.csv}",
-		"onnx and sigma are for": "{results: a.csv, title: X, sigma: 1}",
-		"no such file":           "{results: nothing.csv, title: X}",
-		"nothing.ledger: no":     "{results: nothing.ledger, title: X}",
-		"is no closed ledger":    "{results: open.ledger, title: X}",
-		"its first line":         "{results: bad.csv, title: X}",
+		"one of them":         "{results: a.csv, model: b, title: X}",
+		"has no title":        "{results: a.csv}",
+		"onnx is for a model": "{results: a.csv, title: X, onnx: {}}",
+		"no such file":        "{results: nothing.csv, title: X}",
+		"nothing.ledger: no":  "{results: nothing.ledger, title: X}",
+		"is no closed ledger": "{results: open.ledger, title: X}",
+		"its first line":      "{results: bad.csv, title: X}",
 	} {
 		os.WriteFile(filepath.Join(dir, "bad.csv"), []byte("a,b,c\n"), 0o666)
 		os.WriteFile(filepath.Join(dir, "open.ledger"), []byte("{}\n"), 0o666)

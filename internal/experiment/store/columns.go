@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
@@ -47,16 +47,17 @@ func share(row rs.Row) float64 {
 	return float64(row.K) / float64(row.N)
 }
 
-// GivenRadii are certified radii that are there, as those of a network: of a ledger, on the clean images, or of a file
-// of radii.
-func GivenRadii(path, network string) ([]*study.Column, error) {
+// GivenRadii are certified radii that are there, as those of a network: of a closed ledger or a published log, on the
+// clean images, or of a file of radii. Those of a log are cut at the largest radius that the tier's rule can prove.
+func (m *Manifest) GivenRadii(of *recipe.Model) ([]*study.Column, error) {
+	path := of.Results
 	if filepath.Ext(path) == ".csv" {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 		form, _ := study.FormOf(".csv")
-		columns, err := form.ReadColumns(text, network)
+		columns, err := form.ReadColumns(text, of.Name)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %s: %w", path, err)
 		}
@@ -65,15 +66,27 @@ func GivenRadii(path, network string) ([]*study.Column, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
-	if closed, err := measure.LedgerClosed(path); err != nil || !closed {
-		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same "+
-			"settings goes on with one", path))
-	}
-	run, err := rs.Open(path)
+	closed, err := measure.LedgerClosed(path)
 	if err != nil {
 		return nil, err
 	}
-	c := ledgerColumn(study.Key{Network: network, Set: sweep.Cell{}.String(), Name: "radius"}, run.Rows, radius)
+	given, err := certlog.ReadResults(path)
+	switch isLedger := filepath.Ext(path) == ".ledger" || err == nil && given.Log == nil; {
+	case isLedger && !closed:
+		return nil, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same settings goes on with "+
+			"one", path)
+	case err != nil:
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	rows := given.Rows
+	if given.Log != nil && of.Noise() > 0 {
+		plan, err := m.Tier.Certify.Options(of.Noise()).Plan()
+		if err != nil {
+			return nil, fmt.Errorf("experiment: %s: %w", of.Name, err)
+		}
+		rows = rows.Capped(plan.RadiusCap())
+	}
+	c := ledgerColumn(study.Key{Network: of.Name, Set: sweep.Cell{}.String(), Name: "radius"}, rows, radius)
 	if len(c.Images) == 0 {
 		return nil, fmt.Errorf("experiment: %s has no labelled images", path)
 	}

@@ -38,7 +38,7 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (k ModelResults, e
 		return k, nil // it has accuracies alone
 	}
 	if m.Results != "" {
-		k.Radii, err = GivenRadii(m.Results, m.Name)
+		k.Radii, err = on.GivenRadii(m)
 		if errors.Is(err, fs.ErrNotExist) {
 			copied, bad := measure.ReadColumns(ResultPath(folder, m, ".csv"), m.Name)
 			if bad != nil || copied != nil {
