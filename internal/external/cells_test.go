@@ -15,7 +15,7 @@ import (
 )
 
 // What a newcomer meets in JupyterLab: a typing error says what is wrong and where, without paths. Cells that
-// wait behind one that fails or is interrupted do not run. Tab answers after the first imports.
+// wait behind one that fails or is interrupted do not run. Tab answers before the first cell, and statements run as they are.
 func TestCellsInJupyter(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
 	if _, err := jupyter.Install(context.Background(), data, "", false, progress.Messages(t.Logf)); err != nil {
@@ -30,7 +30,10 @@ func TestCellsInJupyter(t *testing.T) {
 		Failed    []string
 		Stopped   []string
 		Said      []string
+		Right     string
 		Completed []string
+		First     []string
+		Waited    float64 // seconds from the ready kernel to the first names
 	}
 	pythonOf(t, program, `
 import os, time
@@ -71,13 +74,21 @@ def queue(cells, interrupt):
 
 try:
     client.wait_for_ready(timeout=120)
+    answer, ready = dict(Errors=[], Said=[], First=[]), time.time()
+    while not answer["First"] and time.time() - ready < 60:
+        answer["First"] = reply(client.complete("nb.Sho", 6)).get("matches", [])
+    answer["Waited"] = time.time() - ready
     reply(client.execute('import (\n\t"fmt"\n\t"os"\n\t"time"\n\n\t"github.com/certspec/certspec/rs/bound"\n)'))
-    answer = dict(Errors=[], Said=[])
     for cell in arg["wrong"]:
         request = client.execute(cell)
         error = reply(request)
         answer["Errors"].append("\n".join(error["traceback"]))
         answer["Said"] += [str(c) for kind, c in outputs(request) if kind in ("stream", "display_data")]
+    answer["Right"] = ""
+    for cell in arg["right"]:
+        request = client.execute(cell)
+        reply(request)
+        answer["Right"] += "".join(c.get("text", c.get("evalue", "")) for kind, c in outputs(request))
     answer["Failed"] = queue(["%%\nos.Exit(3)", "%%\nfmt.Println(1)", "%%\nfmt.Println(2)"], False)
     answer["Failed"].append(reply(client.execute("%%\nfmt.Println(3)"))["status"])
     slow = '%%\nos.WriteFile("began", nil, 0o644)\ntime.Sleep(5*time.Minute)'
@@ -91,21 +102,40 @@ try:
 finally:
     kernel.shutdown_kernel(now=True)
 `, map[string]any{"data": data, "folder": folder, "kernel": jupyter.KernelName, "wrong": []string{
-		"%%\nfmt.Println(\n\tnothing, nothing2)", "x := 3", "%%\nz := 3", "func f() int {\n}",
+		"%%\nfmt.Println(\n\tnothing, nothing2)", "z := 3", "%%\nz := 3", "func f() int {\n}",
+		"run := nb.Must(rs.Opne(\"nothing\"))\nfmt.Println(run)", "x := 3\nfmt.Println(x)\ny := x.Radius",
+		"var n = 2\nfmt.Println(nb.Must(bound.Lower(n)))", "fmt.Println(\n", "fmt.Println(nobody.Count(3))",
+	}, "right": []string{
+		"x := 3\nfmt.Println(\"three\", x)", "// a comment\nvar kept = 4\nfmt.Println(\"four\", kept)",
+		"fmt.Println(\"again\", kept, rs.Fixed, len(table.Forms) > 0)",
 	}}, &got)
+	t.Logf("the first names come %.1f s after the kernel is ready", got.Waited)
+	if !slices.Contains(got.First, "Show") {
+		t.Errorf("a first Tab behind nb.Sho gives %q", got.First)
+	}
 	for i, want := range []string{
 		"undefined: nothing\nline 3 of cell [2]:\n    \tnothing, nothing2)\n    \t^\nand 1 more, once this is mended",
-		"expected declaration, found x\nline 1 of cell [3]:\n    x := 3\n    ^\n" +
-			"Statements stand below a line with %% alone.",
+		"declared and not used: z\nline 1 of cell [3]:\n    z := 3\n    ^",
 		"declared and not used: z\nline 2 of cell [4]:\n    z := 3\n    ^",
 		"missing return\nline 2 of cell [5]:\n    }\n    ^",
+		"undefined: rs.Opne\nline 1 of cell [6]:\n    run := nb.Must(rs.Opne(\"nothing\"))\n                      ^\n" +
+			"and 1 more, once this is mended",
+		"x.Radius undefined (type int has no field or method Radius)\nline 3 of cell [7]:\n    y := x.Radius\n" +
+			"           ^\nand 1 more, once this is mended",
+		"not enough arguments in call to bound.Lower",
+		"expected",
+		"undefined: nobody\nline 1 of cell [10]:",
 	} {
-		if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(got.Errors[i], ""); got != want {
+		if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(got.Errors[i], ""); !strings.HasPrefix(got, want) ||
+			strings.Contains(got, "exit status") {
 			t.Errorf("the page says %q, want %q", got, want)
 		}
 	}
 	if said := strings.Join(got.Said, "\n"); strings.Contains(said, "main.go") || strings.Contains(said, "undefined") {
 		t.Errorf("beside the errors it shows %s", said)
+	}
+	if want := "three 3\nfour 4\nagain 4 fixed true\n"; got.Right != want {
+		t.Errorf("statements alone, and packages of the prelude, print %q; want %q", got.Right, want)
 	}
 	if want := []string{"error", "aborted", "aborted", "ok"}; !slices.Equal(got.Failed, want) {
 		t.Errorf("cells around a failing one: %q, want %q", got.Failed, want)

@@ -20,8 +20,11 @@ import (
 //   - while a cell compiles the page says so;
 //   - how a cell ended is said once, and not at all where an interrupted one says so itself. GoNB writes "^C" and the
 //     exit status behind what the program says, and the status again as an error;
-//   - gopls looks at what a cell imports, so that completion need not wait, and is not sent every file of the
-//     module (a thousand) at the first;
+//   - gopls is connected to as soon as it listens, looks at what cells may import from the start of the kernel on, so
+//     that completion need not wait, gives way to cells, and is not sent every file of the module (a thousand) at the
+//     first;
+//   - packages that the kernel knows need no import in a cell;
+//   - statements need no line with %% above them;
 //   - gopls ends after a kernel that was killed.
 //
 //go:embed _gonb/dispatcher.go _gonb/goexec.go
@@ -53,7 +56,26 @@ var gonbChanges = []struct{ file, old, new string }{
 	{"internal/goexec/inspect.go", `klog.V(1).Infof("Notified of change to %q", filePath)`,
 		`if !changedSinceStart(filePath) { return nil }`},
 	{"internal/goexec/goplsclient/exec.go", `exec.Command(goplsPath, "-listen", addr)`,
-		`exec.Command(goplsPath, "-listen", addr, "-listen.timeout", "5m")`},
+		`exec.Command("nice", goplsPath, "-listen", addr, "-listen.timeout", "5m")`},
+	{"internal/goexec/goplsclient/exec.go", `case <-time.After(ConnectTimeout):`,
+		`case <-time.After(50 * time.Millisecond):`},
+	{"internal/goexec/goplsclient/exec.go", "c.mu.Unlock()\n\t\t<-time.After(ConnectTimeout)",
+		"c.mu.Unlock()\n\t\t<-time.After(50 * time.Millisecond)"},
+	{"internal/goexec/goexec.go", `Definitions:     NewDeclarations(),`, `Definitions:     withPrelude(),`},
+	{"internal/goexec/goexec.go", `s.Definitions = NewDeclarations()`, `s.Definitions = withPrelude()`},
+	{"internal/goexec/goexec.go", `return s.GoWorkFix(nil)`, `defer s.warm(s.Definitions); return s.GoWorkFix(nil)`},
+	{"internal/dispatcher/dispatcher.go", `lines := strings.Split(code, "\n")`,
+		`lines := goexec.WithMain(msg.Kernel().ExecCounter, strings.Split(code, "\n"))`},
+	{"internal/dispatcher/dispatcher.go", `if len(lines) > 0 && specialcmd.IsGoCell(lines[0]) {`,
+		`if len(lines) > 0 && specialcmd.IsGoCell(lines[0]) {
+			lines, cursorLine = goexec.ForCursor(lines, cursorLine, cursorCol)`},
+	{"internal/dispatcher/dispatcher.go", `klog.V(2).Infof("handleCompleteRequest: empty or not Go cell.")
+		return
+	}
+`, `return
+	}
+	lines, cursorLine = goexec.ForCursor(lines, cursorLine, cursorCol)
+`},
 	{"internal/goexec/errorpublish.go", `nbErr := newGonbErrors(s, fileToCellIdAndLine, errorMsg, err)`,
 		`return s.firstMessage(fileToCellIdAndLine, errorMsg, err); ` +
 			`nbErr := newGonbErrors(s, fileToCellIdAndLine, errorMsg, err)`},

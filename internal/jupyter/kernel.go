@@ -21,6 +21,9 @@ const (
 	DisplayName = "certspec (GoNB)"
 )
 
+// prelude are the packages that cells use without an import.
+var prelude = []string{"calib", "corrupt", "dataset", "model", "nb", "ood", "rs", "spectral", "study", "table"}
+
 // DataDir is the folder in which Jupyter looks for the user's own kernels.
 func DataDir() (string, error) {
 	if dir := os.Getenv("JUPYTER_DATA_DIR"); dir != "" {
@@ -130,6 +133,8 @@ func startScript(k Kernel, g goTool, bin string) string {
 	if runtime.GOARCH == "amd64" {
 		s.WriteString("GOEXPERIMENT=simd\nexport GOEXPERIMENT\n")
 	}
+	fmt.Fprintf(&s, "CERTSPEC_PRELUDE='%s/%s'\nexport CERTSPEC_PRELUDE\n", modulePath,
+		strings.Join(prelude, " "+modulePath+"/"))
 	s.WriteString("TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}\nexport TF_CPP_MIN_LOG_LEVEL\n")
 	fmt.Fprintf(&s, "exec %s \"$@\"\n", quote(filepath.Join(bin, "gonb")))
 	return s.String()

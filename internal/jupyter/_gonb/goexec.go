@@ -3,6 +3,8 @@ package goexec
 import (
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,36 +23,55 @@ var (
 	noise    = regexp.MustCompile(` \((?:and \d+ more errors|/[^)]*)\)$`)
 )
 
-// firstMessage is the first of a compiler's messages with its line of the cell, without the paths of generated
-// files.
+// firstMessage is the one of a compiler's messages that the others follow from, or else the first, with its line of
+// the cell, without the paths of generated files.
 func (s *State) firstMessage(lines []CellIdAndLine, output string, base error) *GonbError {
-	text, more := "", 0
 	code := ""
 	if main, err := s.readMainGo(); err == nil {
 		code = main
 	}
+	var all []message
 	for _, line := range strings.Split(output, "\n") {
 		found := position.FindStringSubmatch(line)
 		switch {
-		case found == nil && strings.HasPrefix(line, "\t") && text != "" && more == 0:
-			text += "\n" + line // have (...), want (...)
-		case found == nil:
-		case text != "":
-			more++
-		default:
-			text = noise.ReplaceAllString(found[3], "") + where(found, lines, strings.Split(code, "\n"))
+		case found != nil:
+			all = append(all, message{said: noise.ReplaceAllString(found[3], ""), found: found})
+		case strings.HasPrefix(line, "\t") && len(all) > 0:
+			all[len(all)-1].said += "\n" + line // have (...), want (...)
 		}
 	}
-	if text == "" {
-		text = strings.TrimSpace(strings.ReplaceAll(output, s.TempDir+"/", ""))
+	text := strings.TrimSpace(strings.ReplaceAll(output, s.TempDir+"/", ""))
+	if len(all) > 0 {
+		sort.SliceStable(all, func(i, j int) bool { return all[i].rank() < all[j].rank() })
+		text = all[0].said + where(all[0].found, lines, strings.Split(code, "\n"))
 	}
 	if strings.HasPrefix(text, "expected declaration") {
 		text += "\nStatements stand below a line with %% alone."
 	}
-	if more > 0 {
+	if more := len(all) - 1; more > 0 {
 		text += fmt.Sprintf("\nand %d more, once this is mended", more)
 	}
 	return &GonbError{Lines: []errorLine{{Message: text}}, errMsg: text, err: base}
+}
+
+// message is one of the compiler's, with its place as position finds it.
+type message struct {
+	said  string
+	found []string
+}
+
+// rank says what is shown first: a name that is not there, then what may follow from one, and last a value that is
+// not used, as it may be in a line that is wrong.
+func (m message) rank() int {
+	switch {
+	case strings.Contains(m.said, "undefined"):
+		return 0
+	case strings.Contains(m.said, "declared and not used"):
+		return 3
+	case strings.Contains(m.said, "unknown type"), strings.Contains(m.said, "invalid type"):
+		return 2
+	}
+	return 1
 }
 
 // where names the cell and its line, and shows that with the place in it.
@@ -63,9 +84,13 @@ func where(found []string, lines []CellIdAndLine, code []string) string {
 	}
 	text := ""
 	if line < len(lines) && lines[line].Line != NoCursorLine {
-		text = fmt.Sprintf("\nline %d of this cell:", lines[line].Line+1)
+		at := lines[line].Line + 1
+		if lines[line].Id == added.cell && at > added.line {
+			at--
+		}
+		text = fmt.Sprintf("\nline %d of this cell:", at)
 		if lines[line].Id != -1 {
-			text = fmt.Sprintf("\nline %d of cell [%d]:", lines[line].Line+1, lines[line].Id)
+			text = fmt.Sprintf("\nline %d of cell [%d]:", at, lines[line].Id)
 		}
 	}
 	text += "\n    " + code[line]
@@ -79,6 +104,91 @@ func where(found []string, lines []CellIdAndLine, code []string) string {
 		return ' '
 	}, code[line][:column-1])
 	return text + "\n    " + before + "^"
+}
+
+// added is where WithMain has put a line into the last cell; line counts from 1, and no cell is -2.
+var added = struct{ cell, line int }{cell: -2}
+
+// WithMain puts a line with %% in front of the statements of a cell that has none, behind its declarations. What is
+// neither stays as it is, for the compiler to say what is wrong.
+func WithMain(cell int, lines []string) []string {
+	added.cell = -2
+	at, _ := mainOf(lines)
+	if at < 0 {
+		return lines
+	}
+	added.cell, added.line = cell, at+1
+	return insert(lines, at, "%%")
+}
+
+// ForCursor is WithMain for a cell that is being written, and the line of the cursor in it. A name that is missing
+// behind a dot at the cursor is filled in.
+func ForCursor(lines []string, line, column int) ([]string, int) {
+	at, parses := mainOf(lines)
+	if !parses && line < len(lines) && column <= len(lines[line]) && strings.HasSuffix(lines[line][:column], ".") {
+		filled := append([]string(nil), lines...)
+		filled[line] = lines[line][:column] + "_" + lines[line][column:]
+		if where, parses := mainOf(filled); parses {
+			lines, at = filled, where
+		}
+	}
+	if at < 0 {
+		return lines, line
+	}
+	if line >= at {
+		line++
+	}
+	return insert(lines, at, "%%"), line
+}
+
+func insert(lines []string, at int, line string) []string {
+	return append(append(append([]string(nil), lines[:at]...), line), lines[at:]...)
+}
+
+// mainOf is the line above which %% belongs, -1 for none, and whether the cell parses.
+func mainOf(lines []string) (at int, parses bool) {
+	code, own := make([]string, len(lines)), -1
+	for i, line := range lines {
+		switch code[i] = line; {
+		case strings.HasPrefix(line, "%%"), strings.HasPrefix(line, "%main"), strings.HasPrefix(line, "%test"):
+			own = i
+			code[i] = ""
+		case strings.HasPrefix(line, "!"), strings.HasPrefix(line, "%"):
+			code[i] = ""
+		}
+	}
+	valid := func(declarations, statements []string) bool {
+		text := "package cell\n" + strings.Join(declarations, "\n") + "\n"
+		if statements != nil {
+			text += "func main() {\n" + strings.Join(statements, "\n") + "\n}"
+		}
+		_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+		return err == nil
+	}
+	if own >= 0 {
+		return -1, valid(code[:own], code[own:])
+	}
+	if valid(code, nil) {
+		return -1, true
+	}
+	for at := len(lines) - 1; at >= 0; at-- {
+		if valid(code[:at], code[at:]) {
+			return at, true
+		}
+	}
+	return -1, false
+}
+
+// withPrelude knows the packages that the kernel names: a cell need not import them. Those that a cell does not use
+// are no part of its program.
+func withPrelude() *Declarations {
+	d := NewDeclarations()
+	for _, path := range strings.Fields(os.Getenv("CERTSPEC_PRELUDE")) {
+		i := NewImport(path, "")
+		i.CellLines.Id = -1
+		d.Imports[i.Key] = i
+	}
+	return d
 }
 
 // compileCell is Compile with a word in the page while it lasts. It warms completion up for what the cells import.
