@@ -61,6 +61,10 @@ var gonbChanges = []struct{ file, old, new string }{
 		`case <-time.After(50 * time.Millisecond):`},
 	{"internal/goexec/goplsclient/exec.go", "c.mu.Unlock()\n\t\t<-time.After(ConnectTimeout)",
 		"c.mu.Unlock()\n\t\t<-time.After(50 * time.Millisecond)"},
+	{"internal/goexec/goexec.go", `if _, err = exec.LookPath("gopls"); err == nil {`,
+		`if os.Getenv("` + BatchVariable + `") != "" {
+			klog.V(1).Infof("nobody asks for completion")
+		} else if _, err = exec.LookPath("gopls"); err == nil {`},
 	{"internal/goexec/goexec.go", `Definitions:     NewDeclarations(),`, `Definitions:     withPrelude(),`},
 	{"internal/goexec/goexec.go", `s.Definitions = NewDeclarations()`, `s.Definitions = withPrelude()`},
 	{"internal/goexec/goexec.go", `return s.GoWorkFix(nil)`, `defer s.warm(s.Definitions); return s.GoWorkFix(nil)`},
