@@ -2,13 +2,13 @@ package onnx
 
 import (
 	"errors"
-
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/pixel"
 )
 
 // Denoiser says what a denoiser is and for which noise. The zero Schedule is for one that takes noisy images in [0, 1]
@@ -144,25 +144,51 @@ func (p *part) tried(joined *onnxfile.Model) error {
 // part reads a denoiser for the images of a classifier, and the input for its step, where it takes one.
 func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
 	p := &part{path: d.Path, prefix: "denoiser/"}
-	none := onnxfile.Value{}
-	fail := func(format string, args ...any) (*part, onnxfile.Value, error) {
-		return nil, none, p.wrong(format, args...)
-	}
-	card := d.Options.Card
 	shape := f.layout.shape
+	card := d.Options.Card
 	card.Shape = &shape
-	data, err := d.Contents, error(nil)
-	if data == nil {
-		data, _, err = onnxfile.ReadFile(d.Path)
-	}
+	timestep, err := d.inputsOf(&card)
 	if err != nil {
-		return fail("%w", err)
+		return nil, timestep, p.wrong("%w", err)
+	}
+	if p.contents, err = readFile(d.Path, d.Contents, card); err != nil {
+		return nil, timestep, p.wrong("%w", err)
+	}
+	if p.layout, err = findLayout(p.input, p.contents.card); err != nil {
+		return nil, timestep, p.wrong("%w; the classifier takes images of %v, and a denoiser must take the same", err,
+			shape)
+	}
+	if p.card, err = p.contents.card.complete(p.layout); err != nil {
+		return nil, timestep, p.wrong("%w", err)
+	}
+	for _, n := range p.model.Graph.Nodes { // of a network that was trained together with a classifier
+		if slices.Contains(n.Outputs, head) {
+			p.output = onnxfile.Value{Name: head, Type: onnxfile.Float32, Dims: p.input.Dims}
+		}
+	}
+	if err := p.givesImages(shape); err != nil {
+		return nil, timestep, p.wrong("%w", err)
+	}
+	if err := p.load(d.Path, timestep.Name); err != nil {
+		return nil, timestep, p.wrong("%w", err)
+	}
+	return p, timestep, nil
+}
+
+// inputsOf finds the input for the noisy image, which the card names from then on, and that for the step, which only a
+// model with a schedule has.
+func (d Denoiser) inputsOf(card *Card) (timestep onnxfile.Value, err error) {
+	data := d.Contents
+	if data == nil {
+		if data, _, err = onnxfile.ReadFile(d.Path); err != nil {
+			return timestep, err
+		}
 	}
 	file, err := onnxfile.Decode(data)
 	if err != nil {
-		return fail("%w", err)
+		return timestep, err
 	}
-	entries, timestep := inputs(&file.Graph), none
+	entries := inputs(&file.Graph)
 	for _, in := range entries {
 		if len(in.Dims) == 4 && card.Input == "" {
 			card.Input = in.Name
@@ -170,28 +196,18 @@ func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
 			timestep = in
 		}
 	}
-	wanted := 1
-	if d.Schedule != "" {
-		wanted = 2
+	switch {
+	case d.Schedule == "" && len(entries) != 1:
+		return timestep, fmt.Errorf("it has %d inputs; expected the noisy image alone, or a schedule for a model that "+
+			"takes its step, too", len(entries))
+	case d.Schedule != "" && len(entries) != 2:
+		return timestep, fmt.Errorf("it has %d inputs; expected the noisy image and the step", len(entries))
 	}
-	if len(entries) != wanted {
-		return fail("it has %d inputs; expected the noisy image%s", len(entries),
-			map[int]string{1: " alone, or a schedule for a model that takes its step, too", 2: " and the step"}[wanted])
-	}
-	if p.contents, err = readFile(d.Path, d.Contents, card); err != nil {
-		return fail("%w", err)
-	}
-	if p.layout, err = findLayout(p.input, p.contents.card); err != nil {
-		return fail("%w; the classifier takes images of %v, and a denoiser must take the same", err, shape)
-	}
-	if p.card, err = p.contents.card.complete(p.layout); err != nil {
-		return fail("%w", err)
-	}
-	for _, n := range p.model.Graph.Nodes { // of a network that was trained together with a classifier
-		if slices.Contains(n.Outputs, head) {
-			p.output = onnxfile.Value{Name: head, Type: onnxfile.Float32, Dims: p.input.Dims}
-		}
-	}
+	return timestep, nil
+}
+
+// givesImages says why a denoiser gives no images like those that it takes, one by one or in batches of any size.
+func (p *part) givesImages(shape pixel.Shape) error {
 	out := p.output.Dims
 	want := []int64{int64(shape.Channels), int64(shape.Height), int64(shape.Width)}
 	axis := 1
@@ -200,28 +216,25 @@ func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
 	}
 	switch {
 	case p.layout.kind != onnxfile.Float32 || p.output.Type != onnxfile.Float32:
-		return fail("it takes %v and gives %v; expected float32", p.layout.kind, p.output.Type)
+		return fmt.Errorf("it takes %v and gives %v; expected float32", p.layout.kind, p.output.Type)
 	case p.layout.batch > 1:
-		return fail("it takes batches of %d; expected any size, or 1", p.layout.batch)
+		return fmt.Errorf("it takes batches of %d; expected any size, or 1", p.layout.batch)
 	case len(out) != 4:
-		return fail("its output %s is no image; expected one of %v", describeDims(p.output), shape)
+		return fmt.Errorf("its output %s is no image; expected one of %v", describeDims(p.output), shape)
 	case out[axis].Size == 2*int64(shape.Channels):
-		return fail("its output %s has twice the channels of an image: a diffusion model with learned variances; "+
-			"export the first %d channels alone", describeDims(p.output), shape.Channels)
+		return fmt.Errorf("its output %s has twice the channels of an image: a diffusion model with learned "+
+			"variances; export the first %d channels alone", describeDims(p.output), shape.Channels)
 	case out[axis].Size != int64(shape.Channels):
-		return fail("its output %s has no %d channels; expected an image of %v", describeDims(p.output),
+		return fmt.Errorf("its output %s has no %d channels; expected an image of %v", describeDims(p.output),
 			shape.Channels, shape)
 	}
 	for i, side := range want {
 		if got := out[i+1].Size; got != 0 && got != side {
-			return fail("its output is %s for images of %v: their sides are no multiples of what it halves; expected "+
-				"sides that it gives back", describeDims(p.output), shape)
+			return fmt.Errorf("its output is %s for images of %v: their sides are no multiples of what it halves; "+
+				"expected sides that it gives back", describeDims(p.output), shape)
 		}
 	}
-	if err := p.load(d.Path, timestep.Name); err != nil {
-		return fail("%w", err)
-	}
-	return p, timestep, nil
+	return nil
 }
 
 // deterministic refuses what makes a network no function of its image.
