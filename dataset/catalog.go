@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/certspec/certspec/internal/fetch"
+	"github.com/certspec/certspec/dataset/internal/fetch"
 	"github.com/certspec/certspec/pixel"
 )
 

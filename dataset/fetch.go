@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/certspec/certspec/internal/fetch"
+	"github.com/certspec/certspec/dataset/internal/fetch"
 	"github.com/certspec/certspec/progress"
 )
 

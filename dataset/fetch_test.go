@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/fetch"
+	"github.com/certspec/certspec/dataset/internal/fetch"
 )
 
 // serveSet makes a server the official source of a set, for the time of the test.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/dataset/internal/fetch"
 	"github.com/certspec/certspec/internal/cache"
-	"github.com/certspec/certspec/internal/fetch"
 	"github.com/certspec/certspec/pixel"
 )
 

@@ -94,7 +94,7 @@ var layers = [][]string{
 	{"rs/ledger/ledgerio"},
 	{"ood", "rs", "spectral"},
 	{"study"},
-	{"evaluate", "gomlxmodels", "lines/certified", "engine/onnx", "ood/heatmap", "engine/pipe", "preflight", "rs/heatmap", "ood/smoothed"},
+	{"evaluate", "gomlxmodels", "lines/certified", "engine/onnx", "engine/pipe", "preflight", "rs/heatmap", "ood/smoothed"},
 	{"engine"},
 	{"study/measure"},
 	{"experiment/recipe"},

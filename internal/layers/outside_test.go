@@ -144,7 +144,7 @@ func TestRSNeedsNoReader(t *testing.T) {
 	if !deps[module+"/dataset/imageset"] {
 		t.Error("rs does not know dataset/imageset: this test looks for the wrong name")
 	}
-	for _, p := range []string{"net/http", "net", "archive/zip", "image", "github.com/nlpodyssey/gopickle/pickle", module + "/dataset", module + "/internal/fetch"} {
+	for _, p := range []string{"net/http", "net", "archive/zip", "image", "github.com/nlpodyssey/gopickle/pickle", module + "/dataset", module + "/dataset/internal/fetch"} {
 		if deps[p] {
 			t.Errorf("rs depends on %s", p)
 		}

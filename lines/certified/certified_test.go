@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/cmd/certspec/lines/leaveout"
 	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
-	"github.com/certspec/certspec/internal/lines/certified/leaveout"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/resample"

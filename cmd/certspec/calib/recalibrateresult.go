@@ -5,9 +5,9 @@ import (
 	"io"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/cmd/certspec/calib/labelled"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/calib/recalibration"
-	"github.com/certspec/certspec/internal/rs/confidences/labelled"
 )
 
 // recalibrated is what "calib recalibrate" prints of a set of samples.

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/cmd/certspec/calib/labelled"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/rs/confidences/labelled"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/rs"

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/cmd/certspec/corrupt/setfolder"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
-	"github.com/certspec/certspec/internal/corrupt/setfolder"
 )
 
 // makeOptions are what the flags of "corrupt make" ask.

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/lines/certified/leaveout"
+	"github.com/certspec/certspec/cmd/certspec/lines/leaveout"
 	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/table"
 )

@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	vnnlib "github.com/certspec/certspec/cmd/certspec/ood/property"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
-	vnnlib "github.com/certspec/certspec/internal/ood/property"
 )
 
 // propertyOptions are what the flags ask.

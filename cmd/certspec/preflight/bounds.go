@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/cmd/certspec/preflight/informative"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/informative"
 )
 
 // checked is what "preflight --bounds --json" prints.

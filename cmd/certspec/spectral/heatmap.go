@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	guarantee "github.com/certspec/certspec/cmd/certspec/spectral/heatmap"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
-	guarantee "github.com/certspec/certspec/internal/ood/heatmap"
 	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/spectral"

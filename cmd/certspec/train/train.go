@@ -11,11 +11,11 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/cmd/certspec/train/settings"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
-	"github.com/certspec/certspec/internal/gomlxmodels/settings"
 	"github.com/certspec/certspec/internal/printable"
 )
 

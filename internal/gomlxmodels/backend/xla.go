@@ -17,7 +17,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/internal/gomlxmodels/quietinit"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend/quietinit"
 	"github.com/certspec/certspec/internal/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/host"
 )

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/certspec/certspec/cmd/certspec/calib/labelled"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/cache"
-	"github.com/certspec/certspec/internal/rs/confidences/labelled"
 	"github.com/certspec/certspec/internal/testkit"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/cmd/certspec/spectral/heatmap"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/ood/heatmap"
 	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/ood"
