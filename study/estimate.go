@@ -94,6 +94,11 @@ func (f *Folder) starts(row Row, q Quantity, sets []string) (all []sample, err e
 		if s == nil {
 			continue
 		}
+		if len(all) > 0 && q.Columns[0] == kept {
+			if s.onCommon(all); len(s.images) == 0 {
+				return nil, fmt.Errorf("study: %s and %s certify no clean image in common", all[0].Network, s.Network)
+			}
+		}
 		if len(all) > 0 && !slices.Equal(s.images, all[0].images) {
 			return nil, fmt.Errorf("study: %s and %s have other images", all[0].Network, s.Network)
 		}
@@ -108,6 +113,27 @@ func (f *Folder) starts(row Row, q Quantity, sets []string) (all []sample, err e
 		}
 	}
 	return all, nil
+}
+
+// onCommon leaves the images that a start has in common with others: those certified as they are differ.
+func (s *sample) onCommon(others []sample) {
+	only := func(s *sample, images []int) {
+		var values []float64
+		for i, image := range s.images {
+			if _, ok := slices.BinarySearch(images, image); ok {
+				values = append(values, s.values[i])
+			}
+		}
+		s.images, s.values = images, values
+	}
+	common := slices.DeleteFunc(slices.Clone(s.images), func(image int) bool {
+		_, ok := slices.BinarySearch(others[0].images, image)
+		return !ok
+	})
+	only(s, common)
+	for i := range others {
+		only(&others[i], common)
+	}
 }
 
 // setsOf are the sets of a name. A statistic is of one set, which need not be one of the

@@ -196,6 +196,16 @@ func (f *Folder) Column(key Key) (*Column, error) {
 		}
 		f.Add(columns...)
 	}
+	if key.Name == kept && f.columns[key] == nil {
+		clean, err1 := f.Column(Key{key.Network, sweep.Cell{}.String(), "radius"})
+		other, err2 := f.Column(Key{key.Network, key.Set, "radius"})
+		if err := errors.Join(err1, err2); err != nil || clean == nil || other == nil {
+			return nil, err
+		}
+		if c := keptOf(clean, other); c != nil {
+			f.Add(c)
+		}
+	}
 	return f.columns[key], nil
 }
 

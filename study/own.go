@@ -42,6 +42,7 @@ type Study struct {
 	Samples    int    // noise samples of an image at most; 0: 1,000
 	Severities []int  // of corruptions; nil: 1, 3 and 5
 	Epochs     int    // of trainings at most; 0: as the recipes say
+	Learn      string // images that recipes learn from, as in count=8000; "": the whole train part
 	Pilot      string // folder of a study with the same rows, for Plan; "": its own
 	Engine     string // what trains and certifies; "": the fastest at hand
 	Progress   progress.Reporter
@@ -140,6 +141,7 @@ func (s *Study) order() (o runner.Order, err error) {
 	}
 	made := tier.Tier{Title: "a study of one's own", Epochs: s.Epochs, Clean: images,
 		Certify: tier.CertifySettings{Rule: string(rs.Staged), N: s.samples()}}
+	made.Data = map[string]tier.DataPart{ownData: {Train: s.Learn, Test: images}}
 	made.Corrupted = tier.CorruptedImages{Images: images, Severities: s.Severities, Corruptions: only}
 	if made.Fourier.Images = images; s.Severities == nil {
 		made.Corrupted.Severities = []int{1, 3, 5}

@@ -2,8 +2,10 @@ package study_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,5 +98,27 @@ func TestBrokenStudies(t *testing.T) {
 		if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; expected %q", err, want)
 		}
+	}
+}
+
+// The share of the clean radius that is kept follows from radii, by hand; of two starts the images count that both certify as they are.
+func TestKeptOfRadii(t *testing.T) {
+	f := &study.Folder{}
+	column := func(network, set string, values []float64, marks ...string) *study.Column {
+		return &study.Column{Key: study.Key{Network: network, Set: set, Name: "radius"}, Images: []int{1, 2, 3, 4}, Labels: make([]int, 4),
+			Values: values, Marks: marks}
+	}
+	none := math.NaN()
+	f.Add(column("a", "clean", []float64{.4, none, .5, .2}, "", "x", "", ""), column("a", "fog-3", []float64{.1, .3, none, .3}, "", "", "a", ""),
+		column("b", "clean", []float64{none, .4, .5, .2}, "a", "", "", ""), column("b", "fog-3", []float64{.1, .3, .25, .1}, "", "", "", ""))
+	one := study.Row{Starts: []study.Start{{Network: "a", Seed: 1}}}
+	s, err := f.SampleOn(one, "kept", "fog-3")
+	if err != nil || !slices.Equal(s.Images, []int{1, 3, 4}) || !slices.Equal(s.Values[0], []float64{.25, 0, 1}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	both := study.Row{Starts: append(one.Starts, study.Start{Network: "b", Seed: 2})}
+	s, err = f.SampleOn(both, "kept", "fog-3")
+	if err != nil || !slices.Equal(s.Images, []int{3, 4}) || !slices.Equal(s.Values[0], []float64{0, 1}) || !slices.Equal(s.Values[1], []float64{.5, .5}) {
+		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -50,7 +50,7 @@ import (
 
 func main() {
 	s := study.New("out/mine", os.Args[2])
-	s.Samples, s.Severities, s.Epochs, s.Engine = 100, []int{3}, 1, "go"
+	s.Samples, s.Severities, s.Epochs, s.Learn, s.Engine = 100, []int{3}, 1, "count=32", "go"
 	s.Network("mine", os.Args[1], 0.25)
 	s.Network("again", os.Args[1], 0.25)
 	s.Recipe("trained", "own.yaml#own/small", 1)

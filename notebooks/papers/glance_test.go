@@ -102,7 +102,7 @@ func TestPageHasOneExpression(t *testing.T) {
 				continue
 			}
 			found++
-			if v := parsed(t, m[2:]...); math.Abs(v[0]-difference) > 0.51*unit(row["ours"]) || v[1] > v[0] || v[0] > v[2] {
+			if v := parsed(t, m[2:]...); math.Abs(v[0]-difference) > 0.51*(unit(row["ours"])+unit(m[2])) || v[1] > v[0] || v[0] > v[2] {
 				fail("%s is judged by %v", column, m[0])
 			}
 		}

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/study"
+	"github.com/certspec/certspec/table"
 )
 
 // Marks around what resultsPage makes.
@@ -45,13 +47,21 @@ func resultsPage(text string) string {
 			opposite, len(by[study.VerdictOpen]), fmt.Sprintf("%d results", c.Fixed))
 	}
 	b.WriteString(t.Markdown() + "\n## Sun et al. 2021, claim by claim\n\n" +
+		"Differences of average certified radii; [papers](papers.md) has the values behind the first of them.\n" +
 		"At tier `evidence` every row is fine-tuned from one network, so that nothing is said over starts.\n\n")
-	all := nb.Columns("claim", "published", "ours", "for these networks", "over starts")
+	all := nb.Columns("claim", "published", "for these networks", "over starts")
 	for _, f := range shownFamilies() {
 		if recipe.StoredName(f.Table)[0] == 'A' && strings.HasPrefix(f.Folder, "A-") {
 			c := Judged(f.Folder, f.Table, f.Family)
 			for _, j := range c.List {
-				all.Add(say(j), c.published(j), c.ours(j), c.ruling(j, j.Networks), c.ruling(j, j.Starts))
+				published, starts := table.None, table.None
+				if j.Theirs != nil {
+					published = printable.Fixed(j.Theirs[0]-j.Theirs[1], 3)
+				}
+				if j.Starts != nil {
+					starts = c.ruling(j, j.Starts)
+				}
+				all.Add(say(j), published, c.ruling(j, j.Networks), starts)
 			}
 		}
 	}

@@ -31,10 +31,7 @@ func (r shownReader) fill(f *TableBuilder, out *Filled) (notes []string, err err
 	if err != nil {
 		return nil, err
 	}
-	s, err := study.Open(f.Folder, f.Table.Name)
-	if err != nil {
-		return nil, err
-	}
+	s := f.columns
 	at := slices.IndexFunc(out.Lines, func(l FilledLine) bool { return l.Title == out.Compare })
 	for i := range out.Lines {
 		var all []Shown

@@ -69,19 +69,6 @@ func keepColumns(t Tools, m *Model, suffix string, columns []*study.Column) erro
 	return t.Keep(t.Result(m, suffix), form.Text(columns))
 }
 
-// columnsFile ends the names of files of columns that name their set and what they are.
-const columnsFile = ".columns.csv"
-
-// addColumn keeps a column of a network beside those that it has in that form.
-func addColumn(t Tools, m *Model, c *study.Column) error {
-	columns, err := ReadColumns(t.Result(m, columnsFile), m.Name)
-	if err != nil {
-		return err
-	}
-	columns = slices.DeleteFunc(columns, func(o *study.Column) bool { return o.Key == c.Key })
-	return keepColumns(t, m, columnsFile, append(columns, c))
-}
-
 // columnOf is that of a set and a name; nil where there is none.
 func columnOf(columns []*study.Column, set, name string) *study.Column {
 	k := slices.IndexFunc(columns, func(c *study.Column) bool { return c.Set == set && c.Name == name })
