@@ -7,12 +7,18 @@ package classifier
 
 import (
 	"context"
+	"errors"
 
 	"github.com/certspec/certspec/pixel"
 )
 
 // Miss is the class of an input whose output holds a value that is not finite.
 const Miss int32 = -1
+
+// ErrImpure says that the answers of a model contradict what every certificate assumes, that they are a
+// deterministic function of one image: they depend on the rest of a batch, on earlier calls or on
+// chance. errors.Is finds it in the errors of rs.Certify, which say what was found.
+var ErrImpure = errors.New("the model is no deterministic function of one image")
 
 // Batch is N images of one shape, one after the other, in exactly one of two forms.
 type Batch struct {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
@@ -75,7 +75,7 @@ func (s session) anytime(ctx context.Context) (*Run, error) {
 	}
 	r.start, r.saved, r.before = time.Now(), time.Now(), r.used
 	stopped := r.rounds(ctx)
-	if stopped == nil || ctx.Err() != nil {
+	if stopped == nil || ctx.Err() != nil && !isStuck(stopped) {
 		if err := r.end(ctx); stopped == nil || contradiction(err) {
 			stopped = err
 		}
@@ -98,7 +98,7 @@ func (r *anytimeRun) end(ctx context.Context) error {
 	return r.files.end(ctx, r.blocks.model)
 }
 
-func contradiction(err error) bool { return errors.As(err, new(*purity.Error)) }
+func contradiction(err error) bool { return errors.Is(err, classifier.ErrImpure) }
 
 // lock keeps other runs from a ledger that is replaced whole, by a file beside it.
 func lock(path string) (unlock func(), err error) {
@@ -253,11 +253,12 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 	}
 	todo := make(chan address)
 	var tallies sync.Mutex
+	var stuck error
 	var work sync.WaitGroup
 	for range min(r.opt.Workers+r.crew.drawers, r.crew.buffers) { // some draw while others ask
 		work.Go(func() {
 			buf := r.buffers.Get().(*buffer)
-			defer r.buffers.Put(buf)
+			defer func() { r.buffers.Put(buf) }()
 			for a := range todo {
 				image := r.images.IDs[a.image]
 				grid, residue, err := r.images.Grid(calls, a.image)
@@ -271,6 +272,12 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 				}
 				if err == nil {
 					err = r.again.take(calls, buf, image, a.block)
+				}
+				if isStuck(err) {
+					tallies.Lock()
+					stuck = err
+					tallies.Unlock()
+					buf = r.blocks.newBuffer() // the call may still use the other
 				}
 				if err != nil {
 					abort(fmt.Errorf("rs: image %d, block %d: %w", image, a.block, err))
@@ -289,6 +296,9 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 	}
 	close(todo)
 	work.Wait()
+	if stuck != nil {
+		return stuck
+	}
 	if ctx.Err() != nil && calls.Err() != nil {
 		return ctx.Err()
 	}

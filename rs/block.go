@@ -30,7 +30,8 @@ type blocks struct {
 
 func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law, sigma float64, samples int,
 	seed uint64) (*blocks, error) {
-	b := &blocks{model: model, classes: info.Classes, shape: info.Shape, samples: samples, seed: seed}
+	b := &blocks{model: patient{model, info.Name}, classes: info.Classes, shape: info.Shape, samples: samples,
+		seed: seed}
 	var err error
 	switch law {
 	case noise.LawGaussian:

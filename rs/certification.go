@@ -31,19 +31,17 @@ type certification struct {
 	begun    []*job // from an earlier run, the next images to admit
 
 	start   time.Time
-	grace   time.Duration // for the blocks under way when the context ends
-	before  int           // images decided by earlier runs
-	done    int           // images decided
-	samples int           // through the model in this run
+	before  int // images decided by earlier runs
+	done    int // images decided
+	samples int // through the model in this run
 }
 
-const (
-	reportPause = 250 * time.Millisecond // between two reports of progress
-	grace       = 10 * time.Second       // for the few blocks under way when a certification is interrupted
-)
+const reportPause = 250 * time.Millisecond // between two reports of progress
 
-// savePause is the time between two writes of the ledger.
-var savePause = time.Second
+var (
+	savePause = time.Second      // between two writes of the ledger
+	grace     = 10 * time.Second // for the few blocks under way when a certification is interrupted
+)
 
 // resume takes over what a ledger holds.
 func (c *certification) resume(l *ledger.Ledger) error {
@@ -119,9 +117,9 @@ func (c *certification) pump(ctx context.Context) error {
 	toClassify := make(chan *task, depth)
 	finished := make(chan *task, depth)
 
-	calls, abort := context.WithCancel(context.WithoutCancel(ctx))
-	defer abort()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.grace, abort) })()
+	calls, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { abort(ctx.Err()) }) })()
 
 	var drawing, classifying sync.WaitGroup
 	for range c.crew.drawers {
@@ -193,6 +191,8 @@ func (c *certification) pump(ctx context.Context) error {
 			case t.err == nil:
 				c.samples += c.plan.Block()
 				t.job.fold(t)
+			case isStuck(t.err):
+				stop = t.err
 			case stop != nil:
 			case ctx.Err() != nil:
 				stop = ctx.Err()

@@ -23,14 +23,15 @@ import (
 // returns at once, without a call of the model.
 //
 // Where ctx ends, Certify finishes the few blocks under way, saves them and returns the context's error. An error of
-// the model or of the disk ends it likewise. The run returned beside the error holds the images that were decided. A
-// ledger of other settings is a *ledger.MismatchError.
+// the model or of the disk ends it likewise. A call of the model that ignores its context is left behind in its
+// goroutine, some 15 seconds after ctx ended, and the error says so. The run returned beside the error holds the images
+// that were decided. A ledger of other settings is a *ledger.MismatchError.
 //
 // Counts prove nothing about a model whose answer depends on the batch or on chance. So some noise samples are asked
 // again during the run, one call in about 150, in other arrangements; an answer that changes stops it with a
-// *purity.Error. A file beside the ledger has what was compared. Before a run, preflight.Run looks more closely. The
+// classifier.ErrImpure. A file beside the ledger has what was compared. Before a run, preflight.Run looks more closely. The
 // program keeps the answers of that look in ctx: those that differ at the end, or where a run goes on, are a
-// *purity.Error, too. A ledger that was contradicted gets no claims and cannot be resumed.
+// classifier.ErrImpure, too. A ledger that was contradicted gets no claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	closed, err := openBefore(opt.Ledger)
 	if err != nil {
@@ -51,7 +52,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if s.opt.Rule == Anytime {
 		return s.anytime(ctx)
 	}
-	c := &certification{session: s, grace: grace, run: &Run{Header: s.header}}
+	c := &certification{session: s, run: &Run{Header: s.header}}
 	l, err := s.files.open(s.header, s.opt.Scores > 0)
 	if err != nil {
 		return nil, err

@@ -64,12 +64,15 @@ func (r *recheck) newBatch(n int, grid bool) classifier.Batch {
 func (r *recheck) own() int { return (3*r.block + 9) / 10 }
 
 // take keeps some noise samples of a block that was classified, and asks again when there are enough. The error is a
-// *purity.Error where an answer changed, else that of the model.
+// classifier.ErrImpure where an answer changed, else that of the model.
 func (r *recheck) take(ctx context.Context, buf *buffer, image, block int) error {
 	if r == nil || !r.mu.TryLock() {
 		return nil
 	}
 	defer r.mu.Unlock()
+	if ctx.Err() != nil { // a call that was left behind may still read the batch
+		return nil
+	}
 	r.seen++
 	r.source.Seed(r.seed, uint64(image)<<32^uint64(block))
 	if r.seen > rechecksAtOnce && r.random.IntN(recheckPause) != 0 {

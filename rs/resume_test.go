@@ -166,6 +166,56 @@ func firstDifference(got, want []byte) string {
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
+// A model in the same process that ignores its context does not hold a run after an interrupt: what is complete is
+// kept, the error says so, and a later run ends with the same bytes. The call that was left behind writes into nothing
+// that is used (go test -race).
+func TestInterruptLeavesAStuckModel(t *testing.T) {
+	defer rs.SetGrace(time.Millisecond, 50*time.Millisecond)()
+	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}
+	for _, opt := range []rs.Options{
+		{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Workers: 3, Scores: 10},
+		{Sigma: .25, Rule: rs.Anytime, Workers: 3, Until: rs.Until{Samples: 12_000}},
+	} {
+		constant := classifier.Constant{Shape: shape, Classes: 2}
+		opt.Ledger = filepath.Join(t.TempDir(), "whole")
+		if _, err := rs.Certify(t.Context(), constant, greys(shape, always(0), 30), opt); err != nil {
+			t.Fatal(err)
+		}
+		want := testkit.Read(t, opt.Ledger)
+		opt.Ledger = filepath.Join(t.TempDir(), "stuck")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		release, calls := make(chan struct{}), new(atomic.Int64)
+		deaf := model{Classifier: constant, before: func(classifier.Batch) error {
+			if calls.Add(1) > 20 {
+				cancel()
+				<-release
+			}
+			return nil
+		}}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := rs.Certify(ctx, deaf, greys(shape, always(0), 30), opt)
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "is left behind") {
+				t.Errorf("%s: %v", opt.Rule, err)
+			}
+		case <-time.After(time.Minute):
+			t.Errorf("%s: the run waits for its model", opt.Rule)
+		}
+		close(release) // the calls return into buffers that nobody has
+		if _, err := rs.Certify(t.Context(), constant, greys(shape, always(0), 30), opt); err != nil {
+			t.Errorf("%s: %v", opt.Rule, err)
+		}
+		if got := testkit.Read(t, opt.Ledger); !bytes.Equal(got, want) {
+			t.Errorf("%s: %s", opt.Rule, firstDifference(got, want))
+		}
+	}
+}
+
 // An interrupt loses no finished block: what the second run computes and what the first saved make up the whole.
 func TestInterruptLosesNoFinishedBlock(t *testing.T) {
 	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}

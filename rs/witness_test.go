@@ -81,7 +81,7 @@ func TestModelThatChangesOnceIsNotCertified(t *testing.T) {
 			if between {
 				want = "when the run went on"
 			}
-			if !errors.As(err, new(*purity.Error)) || !strings.Contains(err.Error(), want) {
+			if !errors.Is(err, classifier.ErrImpure) || !errors.As(err, new(*purity.Error)) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, between runs %v: %v", rule, between, err)
 			}
 			found, err := beside.ReadChecks(path)

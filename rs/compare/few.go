@@ -31,8 +31,8 @@ func MethodOf(images int, o resample.Options) string {
 func percentiles(o resample.Options) bool { return o.Method == "" || o.Method == resample.Percentile }
 
 // meanDifferences is resample.Means for differences. Of n < LeastImages images an interval is Student's with n − 1
-// degrees of freedom. Where m < 10 images differ at all it has m − 1, at least 1, as the others say nothing of how large
-// a difference is.
+// degrees of freedom. Where m < 10 images differ at all it has m − 1, at least 1, as the others say
+// nothing of how large a difference is.
 func meanDifferences(ctx context.Context, values []float64, each int, o resample.Options) ([]resample.Estimate,
 	error) {
 	n := len(values) / each

@@ -65,6 +65,9 @@ func (e *Error) Error() string {
 		e.Model, e.Found.String())
 }
 
+// Unwrap lets callers outside find the error by its kind.
+func (e *Error) Unwrap() error { return classifier.ErrImpure }
+
 func (f *Found) String() string {
 	if f.Beyond+f.Changed == 0 {
 		return fmt.Sprintf("%d comparisons of two answers to one image agree", f.Comparisons)

@@ -152,7 +152,8 @@ func init() {
 
 const probeTime = 5 * time.Minute // a second, on a machine that is not busy
 
-// refusedFlags are those in the last words of a plugin that does not know them; fatal is how XLA's logs mark such words.
+// refusedFlags are those in the last words of a plugin that does not know them; fatal is how XLA's
+// logs mark such words.
 var (
 	refusedFlags = regexp.MustCompile(`Unknown flags? in ` + flagsVariable + `:(.*)`)
 	fatal        = regexp.MustCompile(`(?m)^F\d{4} [^\]\n]*\] (.*)$`)

@@ -11,7 +11,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -114,9 +113,8 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 	use preflight.Use) (*preflight.First, error) {
 	use.Progress = Progress()
 	first, err := preflight.Look(ctx, m, images, use)
-	var contradiction *purity.Error
-	if errors.As(err, &contradiction) {
-		return first, fmt.Errorf("nothing can be certified: %w", contradiction)
+	if errors.Is(err, classifier.ErrImpure) {
+		return first, fmt.Errorf("nothing can be certified: %w", err)
 	}
 	if err != nil {
 		return nil, Usage(inOwnName{err})
