@@ -20,7 +20,6 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/progress"
 )
@@ -188,11 +187,8 @@ func writeMeasured(s settings, name, note string, w prettytable.Writer, list any
 		path = filepath.Join("bench", "results", name)
 	}
 	command, date, now := "go run ./bench "+strings.Join(os.Args[1:], " "), time.Now().UTC().Format(time.DateOnly), load()
-	data, err := json.MarshalIndent(map[string]any{
+	results := map[string]any{
 		"command": command, "date": date, "machine": thisMachine(), "load": now, name: list,
-	}, "", "  ")
-	if err != nil {
-		return err
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Benchmark: %s\n\nMade by `%s` on %s.\n\n%v.\n\n", name, command, date, thisMachine())
@@ -200,11 +196,5 @@ func writeMeasured(s settings, name, note string, w prettytable.Writer, list any
 		fmt.Fprintf(&b, "Load average when this was written: %s.\n\n", now)
 	}
 	fmt.Fprintf(&b, "%s\n\n%s\n", note, w.RenderMarkdown())
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
-		return err
-	}
-	return atomicfile.Write(path+".md", b.Bytes())
+	return writeResults(path, results, "  ", b.Bytes())
 }

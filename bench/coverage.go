@@ -4,18 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/bench/internal/linestest"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 )
@@ -129,16 +125,6 @@ func (c *coverage) write(path string) error {
 	fmt.Fprintf(&b, "\nAccuracy without labels, four models, 400 and 300 images: intervals of ALine-S hold the "+
 		"estimate of infinitely many images in %s, of ALine-D in %s.\n", share(c.Agreement.S, c.Trials),
 		share(c.Agreement.D, c.Trials))
-	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
-		return err
-	}
 	fmt.Println(b.String())
-	return atomicfile.Write(path+".md", b.Bytes())
+	return writeResults(path, c, "  ", b.Bytes())
 }

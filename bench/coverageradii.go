@@ -3,16 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/bound"
@@ -214,15 +210,5 @@ func (c *coverage) writeRadii(path string, all []radiiCoverage) error {
 		}
 		b.WriteString("\n")
 	}
-	data, err := json.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
-		return err
-	}
-	return atomicfile.Write(path+".md", b.Bytes())
+	return writeResults(path, all, "  ", b.Bytes())
 }

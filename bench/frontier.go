@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -341,13 +340,6 @@ func (o *oracle) radius(samples float64) float64 {
 }
 
 func writeFrontiers(out string, all []frontier) error {
-	data, err := json.MarshalIndent(all, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(out+".json", append(data, '\n')); err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Mean certified radius for a number of noise samples\n\nMade by `go run ./bench frontier`: runs are simulated with the shares of hits of a ledger as the true probabilities. Samples are a share of those of a\nfixed run, the selection counted with ours. The oracle knows the probabilities, spends its samples best, and needs no selection.\n")
 	for _, f := range all {
@@ -363,7 +355,7 @@ func writeFrontiers(out string, all []frontier) error {
 			return err
 		}
 	}
-	return atomicfile.Write(out+".md", b.Bytes())
+	return writeResults(out, all, " ", b.Bytes())
 }
 
 // draw draws the oracle and anytime as curves, the other rules as points.

@@ -21,7 +21,6 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
@@ -93,13 +92,6 @@ func profile(ctx context.Context, out string, names []string, batch int) error {
 		}
 		list = append(list, p)
 	}
-	data, err := json.MarshalIndent(list, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(out+".json", append(data, '\n')); err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Where the time of a network in float32 goes\n\nMade by `go run ./bench %s` on %s.\n\n%v.\n\nLoad average when it began: %s.\n\n", strings.Join(os.Args[1:], " "), time.Now().UTC().Format(time.DateOnly), thisMachine(), began)
 	fmt.Fprintf(&b, "ONNX Runtime %s with one thread, its own profile of %d calls; random weights. An operation is one multiplication or addition of a convolution or a matrix product. The peak is that of multiply-adds\nin registers, in turns with the calls; medians, by processor time.\n\n", ort.GetVersion(), profileRounds)
@@ -107,7 +99,7 @@ func profile(ctx context.Context, out string, names []string, batch int) error {
 		p.print(&b)
 	}
 	fmt.Print(b.String())
-	return atomicfile.Write(out+".md", b.Bytes())
+	return writeResults(out, list, " ", b.Bytes())
 }
 
 func (p *profiled) print(b *bytes.Buffer) {

@@ -75,18 +75,21 @@ func (b benchmark) run(ctx context.Context, s settings) error {
 	return nil
 }
 
-func (r *report) write(path string) error {
+func (r *report) write(path string) error { return writeResults(path, r, "  ", r.markdown()) }
+
+// writeResults writes results to path.json, indented so far, and their page to path.md.
+func writeResults(path string, results any, indent string, page []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(r, "", "  ")
+	data, err := json.MarshalIndent(results, "", indent)
 	if err != nil {
 		return err
 	}
 	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
 		return err
 	}
-	return atomicfile.Write(path+".md", r.markdown())
+	return atomicfile.Write(path+".md", page)
 }
 
 func (r *report) markdown() []byte {

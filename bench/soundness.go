@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
 
@@ -112,13 +110,6 @@ func (r *soundness) measure(ctx context.Context, kept *tally) error {
 }
 
 func (r *soundness) write(out string) error {
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(out+".json", append(data, '\n')); err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# False certificates
 
@@ -163,7 +154,7 @@ Bonferroni). "Nearest" is the exact distance of the nearest input to which the s
 	}
 	fmt.Fprintf(&b, "\n\nThe two parts of ours agree: of %d cells with false certificates, the least probability that the shares of false ones in the two parts differ so much by chance is %.2g.\n", parts, least)
 	fmt.Print(b.String())
-	return atomicfile.Write(out+".md", b.Bytes())
+	return writeResults(out, r, " ", b.Bytes())
 }
 
 // String is the probability of the class and the nearest other, as two cells of a table.

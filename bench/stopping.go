@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -222,13 +220,6 @@ func newDoublings(miss float64, horizon int) (d doublings) {
 }
 
 func (r *everyLook) write(out string) error {
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(out+".json", append(data, '\n')); err != nil {
-		return err
-	}
 	var grid []string
 	for _, row := range r.Rows {
 		grid = append(grid, fmt.Sprint(row.P))
@@ -247,5 +238,5 @@ the runs in which it happened. Both together are to be at most α. The last colu
 		fmt.Fprintf(&b, "| %g | %.3e | %d | %.3e | %d | %.2f | %.2g |\n", row.P, row.Summed[0], row.Simulated[0], row.Summed[1], row.Simulated[1], (row.Summed[0]+row.Summed[1])/r.Alpha, row.Apart)
 	}
 	fmt.Print(b.String())
-	return atomicfile.Write(out+".md", b.Bytes())
+	return writeResults(out, r, " ", b.Bytes())
 }

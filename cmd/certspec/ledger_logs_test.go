@@ -33,6 +33,38 @@ func logs(t *testing.T) (a, b string) {
 	return a, b
 }
 
+// Of a folder of published logs --cap cuts each radius: by hand, radii .5 and .25 of ten images each, cut at .3.
+func TestLogFolderIsCut(t *testing.T) {
+	a, _ := logs(t)
+	text, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	farther := strings.Replace(string(text), "\t0.25\t", "\t0.5\t", 10)
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"clean/near.tsv": string(text), "corrupted/near/severity_1/fog.tsv": string(text),
+		"clean/far.tsv": farther, "corrupted/far/severity_1/fog.tsv": farther,
+	} {
+		file := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for limit, want := range map[string]string{"0": "+0.125", "0.3": "+0.025", "0.2": "+0.000"} {
+		got, code := output(t, "ledger", "metrics", folder, "--against", "near", "--cap", limit)
+		if code != 0 || !strings.Contains(got, want+" (") || strings.Contains(got, "cut at") != (limit != "0") {
+			t.Errorf("--cap %s: exit code %d, want %s: %s", limit, code, want, got)
+		}
+	}
+	if _, code := output(t, "ledger", "metrics", folder, "--cap", "-1"); code != cli.ExitUsage {
+		t.Errorf("--cap -1: exit code %d", code)
+	}
+}
+
 func TestLogCompare(t *testing.T) {
 	a, b := logs(t)
 	text, code := output(t, "ledger", "compare", a, b, "--radii", "0.25,0.3", "--json")

@@ -52,7 +52,9 @@ func (n *Network) double(parts int) (*Network, error) {
 	for i := range n.Layers {
 		l := n.Layers[i]
 		if l.Op == Conv || l.Op == Dense {
-			l.double(len(l.Weight)/l.Out, parts)
+			if err := l.double(len(l.Weight)/l.Out, parts); err != nil {
+				return nil, fmt.Errorf("integer network: layer %d: %w", i+1, err)
+			}
 		}
 		twice.Layers = append(twice.Layers, l)
 	}
@@ -78,13 +80,16 @@ func (n *Network) doubled(parts int) error {
 }
 
 // double takes pairs of the least and the greatest input, of so many an output, and gives such pairs. The last layer
-// gives upper bounds of the differences of logits, each the sum of some parts.
-func (l *Layer) double(each, parts int) {
+// gives upper bounds of the differences of logits, each the sum of some parts. Errors: parts that do not fit int16.
+func (l *Layer) double(each, parts int) (err error) {
 	from := *l
 	l.Out, l.Bias, l.Scale, l.Weight = 2*l.Out, nil, nil, nil
 	row := func(least bool, weight func(i int) int) {
 		for i := range each {
 			w := weight(i)
+			if w != int(int16(w)) {
+				err = fmt.Errorf("bounds need a weight of %d; expected one that fits 16 bits", w)
+			}
 			if (w > 0) == least {
 				l.Weight = append(l.Weight, int16(w), 0)
 			} else {
@@ -99,7 +104,7 @@ func (l *Layer) double(each, parts int) {
 			row(true, weight)
 			row(false, weight)
 		}
-		return
+		return err
 	}
 	l.Out = parts * from.Out * from.Out
 	l.Bias = make([]int32, l.Out)
@@ -113,6 +118,7 @@ func (l *Layer) double(each, parts int) {
 			}
 		}
 	}
+	return err
 }
 
 // Differences are upper bounds of logit k − logit l at k·classes + l, over all images of whole numbers from low to

@@ -29,7 +29,15 @@ func (o *metricsOptions) groups(cmd *cobra.Command, folder string) error {
 	}
 	sweeps, names := map[string][]compare.Corrupted{}, []string{}
 	for _, m := range models {
-		sweeps[m.Name], names = m.Corrupted(published), append(names, m.Name)
+		runs := m.Corrupted(published)
+		for _, run := range runs {
+			for i, radius := range run.Radii.Values {
+				if o.cap > 0 && radius > o.cap {
+					run.Radii.Values[i] = o.cap
+				}
+			}
+		}
+		sweeps[m.Name], names = runs, append(names, m.Name)
 	}
 	if o.against != "" && sweeps[o.against] == nil {
 		return cli.Usagef("--against %s: expected %s", o.against, cli.List(names))
@@ -86,6 +94,9 @@ func (o *metricsOptions) renderGroups(all []groupsOf) *table.Table {
 		t.Notes = append(t.Notes, fmt.Sprintf("Average certified radii over %d images of each corruption, mean over "+
 			"severities. In brackets %g %% intervals of the bootstrap over images, paired, %d resamples, seed %d.",
 			all[0].Images, 100*b.Confidence, b.Resamples, b.Seed))
+		if o.cap > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("Radii are cut at %g.", o.cap))
+		}
 	}
 	return t
 }

@@ -61,7 +61,7 @@ over images, paired.`,
 		Example: "  certspec ledger metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5\n" +
 			"  certspec ledger metrics a.ledger b.tsv --names \"ours,Cohen et al.\" -o table.tex\n" +
 			"  certspec ledger metrics out/resnet20-C --against clean\n" +
-			"  certspec ledger metrics $CERTSPEC_DATA/certify-logs-shift --against cohen",
+			"  certspec ledger metrics $CERTSPEC_DATA/certify-logs-shift --against cohen --cap 0.78",
 		Args: cli.SomeLedgers,
 	}
 
@@ -86,10 +86,17 @@ over images, paired.`,
 
 func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 	f := cmd.Flags()
-	foreign, of := []string{"radii", "n", "alpha", "sigma", "names", "bounds", "cap"}, "files"
+	foreign, of := []string{"radii", "n", "alpha", "sigma", "names", "bounds"}, "files"
 	folder := isFolder(files[0])
-	if !folder {
+	logs := folder && isFolder(filepath.Join(files[0], "corrupted"))
+	switch {
+	case !folder:
 		foreign, of = []string{"against", "resamples", "confidence", "seed"}, "a folder"
+	case !logs:
+		foreign, of = append(foreign, "cap"), "files or a folder of logs"
+	}
+	if err := checkCap(o.cap); err != nil {
+		return err
 	}
 	for _, name := range foreign {
 		if f.Changed(name) {
@@ -104,22 +111,19 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 		if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 			return err
 		}
-		if isFolder(filepath.Join(files[0], "corrupted")) {
+		if logs {
 			return o.groups(cmd, files[0])
 		}
 		return o.sweep(cmd, files[0])
 	case f.Changed("names") && len(o.names) != len(files):
 		return cli.Usagef("--names has %d names for %d files", len(o.names), len(files))
 	}
-	if err := checkCap(o.cap); err != nil {
-		return err
-	}
 	limit, err := o.limitOf(f)
 	if err != nil {
 		return err
 	}
-	logs, failed := readLogs(files, limit)
-	if len(logs) == 0 || failed != nil && o.table.Out != "" {
+	read, failed := readLogs(files, limit)
+	if len(read) == 0 || failed != nil && o.table.Out != "" {
 		return failed
 	}
 	names := map[string]string{}
@@ -130,13 +134,13 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	var all []fileMetrics
-	heading, err := differFromFirst(logs, limit)
+	heading, err := differFromFirst(read, limit)
 	if err != nil {
 		return err
 	}
-	for i, l := range logs {
+	for i, l := range read {
 		if i > 0 && heading[i] != "" {
-			l.Warnings = append(slices.Clone(l.Warnings), fmt.Sprintf("beside %s: %s", logs[0].File, heading[i]))
+			l.Warnings = append(slices.Clone(l.Warnings), fmt.Sprintf("beside %s: %s", read[0].File, heading[i]))
 		}
 		m := fileMetrics{Name: names[l.File], File: l.File, Metrics: cli.Measure(l.Rows.Capped(o.cap), o.radii,
 			l.Warnings)}
@@ -158,7 +162,7 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 	for _, m := range all {
 		warn(m.File, m.Warnings)
 	}
-	return errors.Join(o.table.Write(cmd, o.render(logs, all)...), failed)
+	return errors.Join(o.table.Write(cmd, o.render(read, all)...), failed)
 }
 
 // render has a row per log, and a table for each distribution of bounds.

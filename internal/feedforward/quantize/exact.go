@@ -13,6 +13,7 @@ const (
 	bins       = 4096
 	mostWeight = 127   // of bytes
 	gridWeight = 2047  // of pixels
+	mostReach  = 127   // κ of noise whose pixels, from −255κ to 255(κ+1), fit int16
 	lastWeight = 8191  // of the last layer, where it has fewer than manyInputs
 	manyInputs = 1024  // bytes of so many inputs take weights of a byte, too, at half the products
 	bitsOfSums = 4     // behind the point, where scales allow
@@ -161,7 +162,10 @@ func (p *Plan) Build(seen *Seen, kappa int) (*intnet.Network, error) {
 		return nil, err
 	}
 	n := &intnet.Network{Height: p.height, Width: p.width, Channels: p.channels}
-	kappa = p.reach(kappa)
+	if kappa = p.reach(kappa); kappa > mostReach {
+		return nil, fmt.Errorf("quantize: noise reaches %d times the range of a value; expected at most %d", kappa,
+			mostReach)
+	}
 	n.Low, n.High = int16(-255*kappa), int16(255*(kappa+1))
 	top := max(-float64(n.Low), float64(n.High))
 	for i := range p.steps {

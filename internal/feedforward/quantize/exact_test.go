@@ -205,6 +205,11 @@ func TestExactDoesNotDependOnTheOrder(t *testing.T) {
 	if !bytes.Equal(intnet.Encode(a, nil), intnet.Encode(b, nil)) {
 		t.Error("other integers")
 	}
+	for _, kappa := range []int{128, 129, 1000} { // where pixels do not fit int16
+		if _, err := p.Build(one, kappa); err == nil || !strings.Contains(err.Error(), "expected at most 127") {
+			t.Errorf("κ = %d: %v", kappa, err)
+		}
+	}
 }
 
 func TestExactRefuses(t *testing.T) {
