@@ -60,14 +60,33 @@ func (p *plan) readCheckpoint() (*state, error) {
 			return nil, &otherRun{p.checkpoint, d, there.Backend}
 		}
 	}
-	if err == nil && (s.Step < 0 || s.Step > p.steps || len(s.Log) != s.Step/p.stepsPerEpoch) {
-		err = fmt.Errorf("it is at step %d of %d, with %d finished epochs of %d steps", s.Step, p.steps, len(s.Log),
-			p.stepsPerEpoch)
+	if err == nil {
+		err = s.check(p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: checkpoint %s is damaged: %w; remove it to start anew", p.checkpoint, err)
 	}
 	return s, nil
+}
+
+// check refuses numbers that no run leaves.
+func (s *state) check(p *plan) error {
+	switch {
+	case s.Step < 0 || s.Step > p.steps || len(s.Log) != s.Step/p.stepsPerEpoch:
+		return fmt.Errorf("it is at step %d of %d, with %d finished epochs of %d steps", s.Step, p.steps, len(s.Log),
+			p.stepsPerEpoch)
+	case s.EpochCorrect < 0 || s.Seconds < 0 || s.Waiting < 0 || s.Round < 0:
+		return fmt.Errorf("it has %d right images, %v seconds of which %v of waiting, and %d rounds; expected at least 0",
+			s.EpochCorrect, s.Seconds, s.Waiting, s.Round)
+	case len(s.EpochTerms) != 0 && len(s.EpochTerms) != len(s.Terms):
+		return fmt.Errorf("it has sums of %d terms of the loss, and %d names", len(s.EpochTerms), len(s.Terms))
+	}
+	for i, e := range s.Log {
+		if len(e.Terms) != len(s.Terms) {
+			return fmt.Errorf("epoch %d has %d terms of the loss, and the run %d names", i+1, len(e.Terms), len(s.Terms))
+		}
+	}
+	return nil
 }
 
 // otherRun is the checkpoint of another run.
@@ -102,6 +121,7 @@ func decodeCheckpoint(data []byte, p *plan) (*state, *identity, error) {
 		if !ok || !slices.Equal(t.Shape, shape) {
 			return nil, fmt.Errorf("tensor %q of shape %v is missing", name, shape)
 		}
+		delete(byName, name)
 		return t.Values, nil
 	}
 	for _, t := range p.tensors {
@@ -130,6 +150,9 @@ func decodeCheckpoint(data []byte, p *plan) (*state, *identity, error) {
 			return nil, run, err
 		}
 		kept.read(v)
+	}
+	for name := range byName {
+		return nil, run, fmt.Errorf("tensor %q is of no such run", name)
 	}
 	return s, run, nil
 }

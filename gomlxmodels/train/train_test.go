@@ -2,14 +2,17 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,6 +210,44 @@ func TestOtherCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(options(t, dir, out), "at step 9 of 20, with 0 finished epochs of 5 steps")
+
+	tensors, metadata, err := modelfile.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := append(slices.Clone(tensors), modelfile.Tensor{Name: "weights/none", Shape: []int{1}, Values: []float32{1}})
+	for want, broken := range map[string]struct {
+		tensors []modelfile.Tensor
+		state   map[string]any // what is changed
+	}{
+		"its state": {tensors, nil}, // without one
+		`tensor "weights/none" is of no such run`: {more, map[string]any{}},
+		"is missing":             {tensors[1:], map[string]any{}},
+		"it has -3 right images": {tensors, map[string]any{"EpochCorrect": -3}},
+		"and -1 rounds":          {tensors, map[string]any{"Round": -1}},
+		"sums of 2 terms of the loss, and 0 names": {tensors, map[string]any{"EpochTerms": []int{1, 2}}},
+		"at step 5 of 20, with 2 finished epochs":  {tensors, map[string]any{"Step": 5, "Log": make([]epoch, 2)}},
+		"epoch 1 has 1 terms of the loss, and the run 2 names": {tensors, map[string]any{"Step": 5,
+			"Terms": []string{"a", "b"}, "Log": []epoch{{Terms: []float64{1}}}}},
+	} {
+		state := map[string]any{}
+		if err := json.Unmarshal([]byte(metadata[stateKey]), &state); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(state, broken.state)
+		text := compact(state)
+		if broken.state == nil {
+			text = ""
+		}
+		forged, err := modelfile.Encode(broken.tensors, map[string]string{runKey: metadata[runKey], stateKey: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(out+".checkpoint", forged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		expect(options(t, dir, out), want)
+	}
 }
 
 func FuzzCheckpoint(f *testing.F) {

@@ -70,8 +70,8 @@ func Merge(ctx context.Context, out string, paths []string) (*File, error) {
 func complete(parts []*File) error {
 	n := parts[0].Header.Shard.Count
 	missing := func(i int) error {
-		return fmt.Errorf("ood: shard %d of %d is missing; they count from 0: make it with --shard %d/%d, and name "+
-			"it, too", i, n, i, n)
+		return fmt.Errorf("ood: shard %d of %d is missing; they count from 0: make it by "+
+			"certspec ood bound, or attack, with --shard %d/%d, and name it, too", i, n, i, n)
 	}
 	for i, p := range parts {
 		switch s := p.Header.Shard; {

@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -205,6 +206,12 @@ func (h Header) SameRun(file string, run Header) error {
 	return nil
 }
 
+var (
+	methods = []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN, feedforward.AlphaCROWN,
+		feedforward.Split, "densities"}
+	arithmetics = []feedforward.Arithmetic{feedforward.Rigorous, feedforward.Plain, feedforward.Integers}
+)
+
 func (h Header) check() error {
 	switch {
 	case h.Model.Classes < 2 || h.Model.Classes > math.MaxInt32:
@@ -213,12 +220,23 @@ func (h Header) check() error {
 		return fmt.Errorf("%d images", h.Data.Images)
 	case h.Set == "":
 		return errors.New("no set of inputs")
+	case h.Set != LInf && h.Set != Segment:
+		return fmt.Errorf("a set of inputs %q, want %q or %q", h.Set, LInf, Segment)
 	case (h.Set == Segment) && h.Probe == nil:
 		return errors.New("a segment without a direction")
 	case !(h.Epsilon >= 0 && (h.Epsilon <= 1 || h.Set == Segment)) || math.IsInf(h.Epsilon, 0):
 		return fmt.Errorf("epsilon %v, want 0 to 1", h.Epsilon)
 	case (h.Bound == nil) == (h.Attack == nil):
 		return errors.New("want a bound or an attack, and one of both")
+	case h.Bound != nil && !slices.Contains(methods, h.Bound.Method):
+		return fmt.Errorf("bounds by the method %q, want one of %q", h.Bound.Method, methods)
+	case h.Bound != nil && !slices.Contains(arithmetics, h.Bound.Arithmetic):
+		return fmt.Errorf("bounds in the arithmetic %q, want one of %q", h.Bound.Arithmetic, arithmetics)
+	case h.Attack != nil && (h.Attack.Steps < 0 || h.Attack.Restarts < 0 || h.Attack.Monotone < 0 ||
+		h.Attack.BestTransfer < 0 || !(h.Attack.Near >= 0)):
+		return fmt.Errorf("an attack of %d steps, %d restarts and %d monotone steps from %v away, by the best %d of "+
+			"others, want numbers of at least 0", h.Attack.Steps, h.Attack.Restarts, h.Attack.Monotone, h.Attack.Near,
+			h.Attack.BestTransfer)
 	case h.Shard != nil && !(h.Shard.Count >= 1 && h.Shard.Count <= 1<<20 && h.Shard.Index >= 0 &&
 		h.Shard.Index < h.Shard.Count):
 		return fmt.Errorf("shard %d of %d", h.Shard.Index, h.Shard.Count)
