@@ -163,3 +163,13 @@ type unasked struct{ classifier.Classifier }
 func (unasked) Classify(context.Context, classifier.Batch, *classifier.Result) error {
 	return errors.New("the model is asked")
 }
+
+// Where the noise samples of an image depend on other images, scores prove no calibration of a population: none are kept.
+func TestAnytimeKeepsNoScores(t *testing.T) {
+	model, data := mixed(4)
+	opt := anytime(1000, filepath.Join(t.TempDir(), "x.ledger"))
+	opt.Scores = 10
+	if _, err := rs.Certify(t.Context(), model, data, opt); err == nil || !strings.Contains(err.Error(), "no bound on scores") {
+		t.Errorf("%v", err)
+	}
+}

@@ -121,6 +121,7 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	cli.WarnOfSeen(in.Model, all.Name, all.Digest)
 	known := all.Len()
 	for _, label := range all.Labels {
 		if label < 0 {

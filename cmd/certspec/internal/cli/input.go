@@ -125,7 +125,7 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 			Say("warning: its denoiser is made for noise of σ = %g, not %g", made, use.Sigma)
 		}
 	}
-	warnOfRanges(m, images)
+	WarnOfSeen(m, images.Name, images.Digest)
 	if first.Note != "" {
 		Say("%s", first.Note)
 	}
@@ -135,24 +135,28 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 	return first, nil
 }
 
-// warnOfRanges says where a quantised network meets the images that gave its ranges, or others of their set.
-func warnOfRanges(m classifier.Classifier, images *dataset.Images) {
-	quantized, ok := m.(interface{ Ranges() (ledger.Data, bool) })
-	if !ok {
-		return
+// WarnOfSeen says where a model meets the images that it was trained on, or that gave the ranges of its integers, or
+// others of their set.
+func WarnOfSeen(m classifier.Classifier, data, digest string) {
+	place := func(name string) string { name, _, _ = strings.Cut(name, "["); return name }
+	warn := func(set ledger.Data, did string) {
+		switch {
+		case set.Digest == digest && digest != "":
+			Say("warning: these %d images %s: accuracy on them is optimistic; use others", set.Images, did)
+		case place(set.Name) == place(data):
+			Say("warning: %d images of %s %s, and may be among these: accuracy on them is optimistic; use others",
+				set.Images, set.Name, did)
+		}
 	}
-	set, ok := quantized.Ranges()
-	if !ok {
-		return
+	if quantized, ok := m.(interface{ Ranges() (ledger.Data, bool) }); ok {
+		if set, ok := quantized.Ranges(); ok {
+			warn(set, "gave the ranges of this quantised network")
+		}
 	}
-	name := func(text string) string { text, _, _ = strings.Cut(text, "["); return text }
-	switch {
-	case set.Digest == images.Digest:
-		Say("warning: these %d images gave the ranges of this quantised network: accuracy on them is optimistic; use "+
-			"others", set.Images)
-	case name(set.Name) == name(images.Name):
-		Say("warning: %d images of %s gave the ranges of this quantised network, and may be among these: accuracy on "+
-			"them is optimistic; use others", set.Images, set.Name)
+	if trained, ok := m.(interface{ Trained() []ledger.Data }); ok {
+		for _, set := range trained.Trained() {
+			warn(set, "trained this network")
+		}
 	}
 }
 
