@@ -37,7 +37,7 @@ func (m *Model) openLayers() (network, error) {
 	}
 	l, err := onnx.ReadLayers(onnx.Source{Path: m.path, Options: m.onnx})
 	if err != nil {
-		return nil, fmt.Errorf("%w; on %s a file runs by its layers, --engine %s takes every operator",
+		return nil, fmt.Errorf("%w; on %s a file runs by its layers, the engine %s takes every operator",
 			err, b.Engine, ONNXRuntime)
 	}
 	compared := "not compared with ONNX Runtime, whose library is missing"
@@ -49,7 +49,7 @@ func (m *Model) openLayers() (network, error) {
 	}
 	g, err := layergraph.New(l.Network.Parts(), l.Network.Head())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; --engine %s takes it", m.path, err, ONNXRuntime)
+		return nil, fmt.Errorf("%s: %w; the engine %s takes it", m.path, err, ONNXRuntime)
 	}
 	s := l.Network.InputShape()
 	n := &layered{info: classifier.Info{Name: m.name(), Classes: l.Network.Outputs(),
@@ -85,7 +85,7 @@ func (n *layered) try(b *backend.Backend, l *onnx.Layers, compared string) error
 	} else if err != nil {
 		if where := subnormal(l.Network); b.Engine == backend.XLA && where != "" {
 			return fmt.Errorf("%s takes subnormal numbers, those nearer to 0 than %.2g, for zeros, and %s has some: "+
-				"%w. Take --engine %s, or scale the weights up", b.Engine, leastNormal, where, err, ONNXRuntime)
+				"%w. Take the engine %s, or scale the weights up", b.Engine, leastNormal, where, err, ONNXRuntime)
 		}
 		return fmt.Errorf("%s computes it wrongly: %w. Please report the file", b.Engine, err)
 	}

@@ -129,7 +129,7 @@ func TestFilesWithoutLayers(t *testing.T) {
 	unread := changed(t, behind("Softsign"))
 	for name, m := range map[string]*engine.Model{
 		`"last" (Softsign): no layer of this kind`: open(t, unread, engine.Backend("go")),
-		"--engine onnxruntime takes every":         open(t, unread, engine.Backend("go")),
+		"the engine onnxruntime takes every":       open(t, unread, engine.Backend("go")),
 		`unknown choice "fast"`:                    open(t, unread, engine.Backend("fast")),
 	} {
 		if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), name) {
@@ -193,7 +193,7 @@ func TestSubnormalWeightsOnXLA(t *testing.T) {
 	}
 	_, err := open(t, small(1e-42), engine.Backend("xla")).Info()
 	if err == nil || !strings.Contains(err.Error(), "xla takes subnormal numbers, those nearer to 0 than 1.2e-38, for zeros, and layer ") ||
-		!strings.Contains(err.Error(), "Take --engine onnxruntime") || strings.Contains(err.Error(), "report the file") {
+		!strings.Contains(err.Error(), "Take the engine onnxruntime") || strings.Contains(err.Error(), "report the file") {
 		t.Errorf("%v", err)
 	}
 	if _, err := open(t, small(1e-30), engine.Backend("xla")).Info(); err != nil {

@@ -126,7 +126,7 @@ func (c *calibration) resume() error {
 	}
 	if theirs, err := json.Marshal(earlier.Record); err != nil || string(theirs) != string(mine) {
 		return fmt.Errorf("engine: %s is of another network, other images, sigma or seed; remove it, or take another "+
-			"--out", c.path)
+			"place", c.path)
 	}
 	c.state = earlier
 	return nil

@@ -43,8 +43,8 @@ func (p *plan) loadMore(ctx context.Context) error {
 		names = append(names, need.Name)
 		set, ok := p.options.More[need.Name]
 		if !ok || set.Data == nil {
-			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there; --data "+
-				"%s=DATA gives it", p.method.Name(), need.Name, need.Name)
+			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there; "+
+				"certspec train --data %s=DATA gives it", p.method.Name(), need.Name, need.Name)
 		}
 		bad := func(format string, args ...any) error {
 			return fmt.Errorf("train: the set %s: "+format, append([]any{need.Name}, args...)...)
@@ -71,8 +71,8 @@ func (p *plan) loadMore(ctx context.Context) error {
 			return bad("%s has images of %v; those of %s are of %v: %s", images.Name, have, p.images.Name, want,
 				alike(have, want))
 		case f.batch < 1 || f.batch > images.Len():
-			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by --set "+
-				"%s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))
+			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by "+
+				"certspec train --set %s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))
 		case !slices.Contains(Augmentations(), f.augment):
 			return bad("no augmentation %q; there are %s", f.augment, choice.List(Augmentations()))
 		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):

@@ -142,7 +142,7 @@ func (p *plan) rewindOfStart() (err error) {
 	if list == nil {
 		if m.Rewind > 0 || card.Recipe.Start != "" || card.Recipe.Prune != "" || card.Source != nil {
 			return fmt.Errorf("the weights that %s had at step %d of its training are not known; train it by "+
-				"--prune lth, with --sparsity 0 for all weights, which keeps them", from, m.Rewind)
+				"certspec train --prune lth, with --sparsity 0 for all weights, which keeps them", from, m.Rewind)
 		}
 		for _, t := range p.tensors {
 			p.pruning.rewound = append(p.pruning.rewound, t.As(card.Recipe.Initial).Initialize(card.Recipe.Seed))

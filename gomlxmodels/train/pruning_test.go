@@ -276,9 +276,9 @@ func TestPruningFromStart(t *testing.T) {
 		}
 	}
 	for want, o := range map[string]Options{
-		"the network to start from has a sparsity of 0.8": from("less", "lrr", "second", 0.5, nil),
-		"are not known; train it by --prune lth":          from("late", "lth", "dense", 0.5, map[string]any{"rewind": 2}),
-		"has the weights of step 0 of the training":       from("other", "lth", "first", 0.8, map[string]any{"rewind": 2}),
+		"the network to start from has a sparsity of 0.8":       from("less", "lrr", "second", 0.5, nil),
+		"are not known; train it by certspec train --prune lth": from("late", "lth", "dense", 0.5, map[string]any{"rewind": 2}),
+		"has the weights of step 0 of the training":             from("other", "lth", "first", 0.8, map[string]any{"rewind": 2}),
 	} {
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)

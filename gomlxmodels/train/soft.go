@@ -18,7 +18,7 @@ func (p *plan) loadSoft() error {
 	case path == "":
 		p.warn(fmt.Sprintf("%s learns from the labels: no soft labels were given. Those of its authors are the "+
 			"votes of a network trained by Gaussian: "+
-			"certspec certify of it on the images of --data, and --soft with its ledger", p.method.Name()))
+			"certspec train --soft takes the ledger that certspec certify makes of it on the same images", p.method.Name()))
 		return nil
 	}
 	l, err := ledgerio.Read(path)

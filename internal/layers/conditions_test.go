@@ -83,7 +83,7 @@ var conditions = []condition{
 	{"engine/onnx/model.go", "what was found and what was assumed", promise + "what is found"},
 	{"engine/pipe/inherited.go", "Both must be pipes or sockets.", "TestInheritedSilence"},
 	{"engine/pipe/pipe.go", "only if they lie on the grid of multiples of 1/255", "TestWhatCannotBeAsked"},
-	{"feedforward/builder.go", "with ε each must be a number that float32 keeps", "TestSubnormalDivisorsAreRefused"},
+	{"feedforward/scale.go", "with ε each must be a number that float32 keeps", "TestSubnormalDivisorsAreRefused"},
 	{"feedforward/compare.go", "Each must lie within rigorous interval bounds.", "TestLayersThatDifferAreRefused"},
 	{"feedforward/parts.go", "and must not be changed", unseen + "memory of the caller"},
 	{"gomlxmodels/attack/adversary.go", "what an adversary of calibration must beat", promise + "an attack"},

@@ -29,7 +29,8 @@ def state_digest(module: Any, *, persistent_only: bool = False) -> str:
     buffers, also those that are not saved; and numbers, texts and arrays that parts of a class of
     your own have as attributes. Code that behaves otherwise with the same state is for the caller
     to tell apart. Ledgers of earlier versions have the digest of persistent_only=True, which leaves
-    out attributes and buffers that are not saved: two models that differ there have the same.
+    out attributes and buffers that are not saved: two models that differ there have the same. A
+    ledger that has it goes on under it, with a warning.
     """
     if not is_module(module):
         raise TypeError(f"module is a {type(module).__name__}; expected a torch.nn.Module")

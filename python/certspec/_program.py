@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import glob
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -43,6 +44,7 @@ VERBS = {"ledger replay": "replay", "ledger compare": "compare", "calib table": 
          "calib metrics": "metrics", **{verb: verb for verb in (
              "attack", "certify", "evaluate", "predict", "preflight", "quantize", "report", "sweep",
              "train")}}
+SHELL = re.compile(r"\bcertspec [a-z]+[^.;:]*$")  #: a command that Python has no function for
 
 
 def python_words(text: str, arguments: Sequence[str] = ()) -> str:
@@ -57,15 +59,23 @@ def python_words(text: str, arguments: Sequence[str] = ()) -> str:
         flag, value = found.group(1), found.group(2) or ""
         name = ARGUMENTS.get(flag, flag).replace("-", "_")
         bare = value.strip(" =")
-        if flag == "help":
+        if flag == "help" or SHELL.search(found.string[:found.start()]):
             return found.group()
-        if bare and (bare == given.get(flag) or bare[0].isdigit() or found.group(2)[0] == "="):
-            return f"{name}={bare}"
-        return name + value
+        valued = bare and (bare == given.get(flag) or bare[0].isdigit() or value[0] == "=")
+        if name not in _arguments():
+            return f'options=["--{flag}={bare}"]' if valued else f'options=["--{flag}"]{value}'
+        return f"{name}={bare}" if valued else name + value
 
     for verb, name in VERBS.items():
         text = re.sub(rf"\bcertspec {verb}\b(?! [a-z]+ -)", f"certspec.{name}", text)
     return re.sub(r"(?<![\w-])--([a-z][a-z0-9-]*)([ =][^\s,;:()]+)?", argument, text)
+
+
+def _arguments() -> frozenset[str]:
+    """The arguments of all functions of the package."""
+    package = sys.modules[__package__]
+    return frozenset(name for one in map(package.__dict__.get, package.__all__)
+                     if inspect.isfunction(one) for name in inspect.signature(one).parameters)
 
 
 def program() -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
 
@@ -30,6 +31,20 @@ SAMPLES = 10_000
 def _noise(sigma: object, n: object, rule: object = None) -> list[str]:
     endless = rule == "anytime" and n == SAMPLES  # its budget ends it
     return flags({"sigma": spread(sigma), "n": None if endless else whole(n, "n", 1)})
+
+
+def _former(model: object, given: Any, path: str) -> Any:
+    """The settings, with the identity of a ledger of an earlier version where it is the model's."""
+    now = given.get("identity")
+    if not os.path.isfile(path) or not is_module(model) or now != state_digest(model):
+        return given
+    there = entrance_of(Ledger(path).weights)[0]
+    if there == now or there != state_digest(model, persistent_only=True):
+        return given
+    warnings.warn(f"{path} is of an earlier version, whose state_digest left out attributes and "
+                  "buffers that are not saved. It goes on under that identity; so would a model "
+                  "that differs in them alone", stacklevel=4)
+    return {**given, "identity": there}
 
 
 def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, Any]) -> list[str]:
@@ -79,7 +94,7 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     with _kept(ledger) as place:
         path = os.path.join(place, "run.ledger") if ledger is None else place
         words = _run(model, path, sigma, n, given)
-        with job(model, images, labels, given) as asked:
+        with job(model, images, labels, _former(model, given, path)) as asked:
             asked.run(["certify"], [*words, f"--out={path}"])
     return Ledger(path, place if ledger is None else None)
 
@@ -119,7 +134,8 @@ def _again(verb: Sequence[str], model: object, ledger: Source, images: object, l
         identity, entrance = entrance_of(weights)
         named = None if identity.startswith(UNSTATED) else identity
         if gradients and identity.startswith("sha256:") and is_module(model):
-            named = state_digest(model)  # else counts of one and gradients of another
+            ours = {"identity": state_digest(model)}  # else counts of one, gradients of another
+            named = _former(model, ours, record.path)["identity"]
         how = {"identity": named, **entrance, **given}
     with job(model, images, labels, how) as asked:
         if asked.subject is not None:
@@ -195,8 +211,9 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     interruption; without one, the ledgers are kept as long as what is returned.
     """
     with _kept(folder) as target:
-        words = _run(model, os.path.join(target, "clean.ledger"), sigma, n, given)
-        with job(model, images, labels, given) as asked:
+        clean = os.path.join(target, "clean.ledger")
+        words = _run(model, clean, sigma, n, given)
+        with job(model, images, labels, _former(model, given, clean)) as asked:
             asked.run(["sweep"], [*words, *_corruptions(corrupt, severity), f"--out={target}"])
     return Sweep(target, folder is None)
 

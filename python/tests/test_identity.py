@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import pathlib
 import re
 import unittest
 
@@ -143,7 +144,16 @@ class InLedgers(Folder):
         run = certify(own, ledger="run.ledger", identity=old)
         again = certify(own, ledger="run.ledger", identity=old)
         self.assertEqual(run, again)
-        with self.assertRaises(certspec.CertspecError):
+        before = pathlib.Path("run.ledger").read_text()
+        with self.assertWarnsRegex(UserWarning, "goes on under that identity"):  # also found where it is not said
+            found = certify(own, ledger="run.ledger", identity=certspec.state_digest(own))
+        self.assertEqual(found.weights.split(",")[0], old)
+        self.assertEqual(pathlib.Path("run.ledger").read_text(), before)
+        with self.assertWarnsRegex(UserWarning, "goes on under that identity"):
+            certspec.attack(own, "run.ledger", COLOURS, LABELS, radii=[0.1], n=100, steps=1, progress=False)
+        with torch.no_grad():
+            own.first.weight.add_(1)
+        with self.assertRaises(certspec.CertspecError):  # another model is found under no identity
             certify(own, ledger="run.ledger", identity=certspec.state_digest(own))
 
     def test_exported_file(self):

@@ -52,7 +52,7 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 		return nil, err
 	}
 	if kept := l.Header.Scores != ""; !kept || top != l.Header.TopScores() {
-		have, want := "the run kept no scores", "--keep-scores"
+		have, want := "the run kept no scores", "certspec certify --keep-scores"
 		switch {
 		case kept && top:
 			have = "its scores are those of the certified class"
@@ -62,7 +62,7 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 		if top {
 			want += "=top"
 		}
-		return nil, fmt.Errorf("confidences: ledger %s: %s: certify again with %s, in another ledger", path, have, want)
+		return nil, fmt.Errorf("confidences: ledger %s: %s: certify again by %s, in another ledger", path, have, want)
 	}
 	cells, err := l.Header.ScoreCells()
 	if err != nil {

@@ -195,8 +195,8 @@ func TestTopRefusals(t *testing.T) {
 		"alpha":                  make("alpha", model(bias), func(o *rs.Options) { o.Alpha = .01 }),
 		"noise":                  make("noise", model(bias), func(o *rs.Options) { o.Noise = "gaussian" }),
 		"model.identity.weights": make("model", model(.3), nil),
-		"class: certify again with --keep-scores=top":                  ofClass,
-		"the run kept no scores: certify again with --keep-scores=top": make("none", model(bias), func(o *rs.Options) { o.Scores, o.TopScores = 0, false }),
+		"class: certify again by certspec certify --keep-scores=top":                  ofClass,
+		"the run kept no scores: certify again by certspec certify --keep-scores=top": make("none", model(bias), func(o *rs.Options) { o.Scores, o.TopScores = 0, false }),
 	} {
 		if _, err := confidences.CertifyTop(t.Context(), []string{good, path}, []float64{0}, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

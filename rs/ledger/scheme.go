@@ -36,7 +36,7 @@ func (h *Header) ScoreCells() (int, error) {
 	cells, err := strconv.Atoi(text)
 	switch {
 	case h.Scores == "":
-		return 0, fmt.Errorf("the run kept no scores: certify again with --keep-scores, in another ledger")
+		return 0, fmt.Errorf("the run kept no scores: certspec certify --keep-scores keeps them, in another ledger")
 	case !ok || err != nil || text != strconv.Itoa(cells) || cells < 1 || cells > MaxScoreCells:
 		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d",
 			journal.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme,

@@ -24,6 +24,7 @@ type options struct {
 	train.Options
 	data, sets []string
 	test       string
+	dataName   string
 	quantile   int
 	epsilon    float64
 	settings   []*settings.Setting
@@ -65,6 +66,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		f.Texts(&o.data, "data", "data set; its train part is learned from unless the name has a part, as in "+
 			"cifar10/train[max_index=5000]. Further images of a method as NAME=DATA, as in out=svhn/train")
 		f.Complete("data", cli.DataNames)
+		f.DataName(&o.dataName)
 		f.Texts(&o.sets, "set", "what is done to further images: batch, augment, views or sigma, as in "+
 			"out.augment=crop; may be given several times")
 		f.File(&o.Soft, "soft", "with --method cat-rs: ledger of the images of --data whose votes are their soft "+
@@ -219,6 +221,14 @@ func (o *options) open(data string, more map[string]string) (err error) {
 	}
 	if o.Test, err = dataset.Open(testName); err != nil {
 		return err
+	}
+	for part, set := range map[string]**dataset.Dataset{"/train": &o.Train, "/test": &o.Test} {
+		if o.dataName == "" {
+			break
+		}
+		if *set, err = (*set).Named(o.dataName + part); err != nil {
+			return cli.Usagef("--data-name %s: expected some letters, without brackets", o.dataName)
+		}
 	}
 	o.More, err = openSets(more, o.sets)
 	return err
