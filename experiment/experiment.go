@@ -20,6 +20,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/experiment/plan"
+	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/run"
 	"github.com/certspec/certspec/internal/study/runner"
@@ -79,6 +80,25 @@ type Progress struct {
 	Table      string
 	Jobs, Done int
 	Failed     []error // networks that cannot be made
+}
+
+// Beside reads a table of a folder beside the published one: published, ours, difference. Its note says what differs.
+//
+// Errors: those of Table; a table without published numbers.
+func Beside(folder, name string) (*table.Table, error) {
+	f, err := results.Fill(context.Background(), folder, name, resample.Options{})
+	if err != nil {
+		return nil, err
+	}
+	library, err := recipe.Open()
+	if err != nil {
+		return nil, err
+	}
+	built, err := library.Table(f.Name)
+	if err != nil || built.Published == nil {
+		return nil, fmt.Errorf("experiment: no published numbers of %s are known", f.Name)
+	}
+	return f.Beside(built.Published), nil
 }
 
 // Status says how much of every table of a folder is done.

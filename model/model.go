@@ -1,5 +1,5 @@
-// Package model opens a network for a cell or a small program: an ONNX file, a model file of certspec, or an integer
-// network. It is apart from package nb, so that cells without a network need no engine.
+// Package model opens or trains a network for a cell or a small program: an ONNX file, a model file of certspec, or an
+// integer network. It is apart from package nb, so that cells without a network need no engine.
 package model
 
 import (
@@ -11,7 +11,10 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/listen"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/table"
 )
 
@@ -48,8 +51,27 @@ func Open(path string, in ...Input) *Model {
 			options = append(options, engine.ONNX(onnx.Options{Card: onnx.Card{Mean: i.Mean, Std: i.Std, Scale: i.Scale,
 				Layout: i.Layout, ChannelOrder: i.ChannelOrder, Output: i.Output, ClassNames: i.ClassNames}}))
 		}
-		return engine.Open(path, options...)
+		return engine.Open(path, append(options, engine.Progress(listen.Progress()))...)
 	})}
+}
+
+// Card returns what a model file says of its network; nil for an ONNX file.
+func (m *Model) Card() (*modelfile.Card, error) {
+	e, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	return e.Card(), nil
+}
+
+// Gradients returns the gradients of the network's logits; end frees what they hold. See engine.Model.Gradients.
+func (m *Model) Gradients(ctx context.Context) (g classifier.Differentiable, end func() error, err error) {
+	e, err := m.engine()
+	if err != nil {
+		return nil, nil, err
+	}
+	g, _, end, err = e.Gradients(ctx)
+	return g, end, err
 }
 
 // Classify classifies a batch of images, as classifier.Classifier has it.
@@ -95,6 +117,24 @@ func (m *Model) FeedForward(ctx context.Context) (*feedforward.Network, error) {
 		return nil, err
 	}
 	return e.FeedForward(ctx)
+}
+
+// Trained returns the sets that the network was trained on, where it says so: bounds on these prove nothing of others.
+func (m *Model) Trained() ([]ledger.Data, error) {
+	e, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	return e.Trained(), nil
+}
+
+// ClassNames returns what the network calls its classes, or nil where it does not say.
+func (m *Model) ClassNames() ([]string, error) {
+	e, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	return e.ClassNames()
 }
 
 // Table returns what is known of the network: the card of a model file, or the facts of another file.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
 )
 
 // Opening is lazy: a wrong path is an error of what needs the network, and of each.
@@ -50,5 +51,26 @@ func TestOpen(t *testing.T) {
 	}
 	if err := m.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Training is as lazy: what a recipe lacks is an error of what needs the network.
+func TestTrainIsLazy(t *testing.T) {
+	data, err := dataset.Open("synthetic/train[count=4]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested, err := dataset.Open("synthetic/test[count=4]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, m := range map[string]*Model{
+		"Recipe.Test is missing": Train(filepath.Join(t.TempDir(), "m"), tested, Recipe{}),
+		"nosuch":                 Train(filepath.Join(t.TempDir(), "m"), data, Recipe{Net: "nosuch"}),
+		"batches of 128":         Train(filepath.Join(t.TempDir(), "m"), data, Recipe{}),
+	} {
+		if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want it to say %q", err, want)
+		}
 	}
 }

@@ -2,56 +2,80 @@ package nb
 
 import (
 	"fmt"
+	"sync"
 
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/table"
 )
 
-// Compare draws two runs on the same images: above, both curves of certified accuracy; below, the difference b − a at
-// each radius up to the smaller cap, with its 95 % interval of the paired bootstrap over the images. The caption says
-// first what differs between the runs, and has the difference of the average certified radii.
-func Compare(a, b *rs.Run) *Figure {
-	var radii []float64
-	most := min(a.RadiusCap(), b.RadiusCap())
-	for i := range 41 {
-		radii = append(radii, most*float64(i)/40)
-	}
-	c, err := compare.Runs(Context(), compare.OfRun(a), compare.OfRun(b), radii, resample.Options{Resamples: 2000})
+// drawnWith are figures that Show puts above a result, by the result: they are of more than it holds.
+var drawnWith sync.Map
+
+// Compare compares two runs on the same images: the average certified radius, and the certified accuracy at some radii,
+// by default at the multiples of ¼ up to the smaller cap. Shown, it says first which settings differ. Then come both
+// curves, the difference b − a at each radius, and a table with intervals, p-values and verdicts: higher, lower or open.
+// Radii are cut at the smaller cap; where more than the model differs, nothing is claimed. An error ends the cell.
+func Compare(a, b *rs.Run, radii ...float64) *compare.Comparison {
+	c, err := compared(a, b, radii)
 	end(err)
+	return c
+}
+
+func compared(a, b *rs.Run, radii []float64) (*compare.Comparison, error) {
+	most := min(a.RadiusCap(), b.RadiusCap())
+	if len(radii) == 0 {
+		for i := 0; float64(i)/4 <= most; i++ {
+			radii = append(radii, float64(i)/4)
+		}
+	}
+	c, err := compare.Runs(Context(), compare.OfRun(a), compare.OfRun(b), radii, resample.Options{})
 	if err != nil {
-		return nil
+		return nil, err
+	}
+	var all []float64
+	for i := range 41 {
+		all = append(all, most*float64(i)/40)
+	}
+	along, err := compare.Runs(Context(), compare.OfRun(a), compare.OfRun(b), all, resample.Options{Resamples: 2000})
+	if err != nil {
+		return nil, err
 	}
 	names := runNames([]*rs.Run{a, b}, false)
-	var difference Line
-	for _, at := range c.CertifiedAccuracy {
+	difference := Line{}
+	for _, at := range along.CertifiedAccuracy {
 		difference.X, difference.Y = append(difference.X, at.Radius), append(difference.Y, at.Difference.Difference)
 		difference.Low = append(difference.Low, at.Interval.Low)
 		difference.High = append(difference.High, at.Interval.High)
 	}
-	curves := Curve(a, b)
-	below := Lines(Axes{X: "radius r (ℓ₂; full range of a pixel value = 1)", Y: "b − a",
-		Stairs: true}, difference,
-		Line{X: []float64{0, 1.02 * most}, Y: []float64{0, 0}})
-	return &Figure{
-		Caption: fmt.Sprintf("%s Certified accuracy of %s and %s, and the second less the first, on %d images, up to "+
-			"the smaller cap; average certified radius %s", compare.Heading(c.Differ), names[0], names[1], c.Images,
-			differs(c.ACR)),
-		Width: figure.Width, Height: 1.6 * figure.Height, numbers: below.numbers,
-		paint: func(f *Figure, canvas draw.Canvas) {
-			height := canvas.Max.Y - canvas.Min.Y
-			curves.Title, curves.X, curves.Y, below.X = f.Title, f.X, f.Y, f.X
-			curves.paint(curves, draw.Crop(canvas, 0, 0, vg.Length(0.38)*height, 0))
-			below.paint(below, draw.Crop(canvas, 0, 0, 0, -vg.Length(0.62)*height))
-		},
-	}
+	below := Lines(Axes{X: "radius r (ℓ₂; full range of a pixel value = 1)", Y: "b − a", Stairs: true,
+		Title: fmt.Sprintf("b − a on %s images, with 95 %% intervals at each radius alone", printable.Count(c.Images)),
+		Caption: fmt.Sprintf("certified accuracy of %s less that of %s against the radius, up to the smaller cap",
+			names[1], names[0])},
+		difference, Line{X: []float64{0, 1.02 * most}, Y: []float64{0, 0}})
+	drawnWith.Store(c, []any{Curve(a, b), below})
+	return c, nil
 }
 
-// differs says a difference with its interval.
-func differs(d compare.Difference) string {
-	return fmt.Sprintf("%.3f and %.3f: %+.3f (%.3f to %.3f)", d.A, d.B, d.Difference, d.Interval.Low, d.Interval.High)
+// comparison is what Show puts in the page for a comparison.
+func comparison(c *compare.Comparison) []any {
+	t := Columns("metric", "a", "b", "b − a", "95 %", "p (Holm)", "verdict")
+	add := func(name string, d compare.Difference) {
+		t.Add(name, d.A, d.B, d.Difference, fmt.Sprintf("%.3f to %.3f", d.Interval.Low, d.Interval.High),
+			table.Rounded{Value: d.Corrected(), Decimals: 4}, c.Verdicts[len(t.Rows)].Verdict)
+	}
+	add("average certified radius", c.ACR)
+	for _, at := range c.CertifiedAccuracy {
+		add(fmt.Sprintf("certified accuracy at %g", at.Radius), at.Difference)
+	}
+	t.Notes = []string{fmt.Sprintf("%d images in both, paired; intervals of %s. p is corrected by Holm for this table; "+
+		"open: nothing is shown.", c.Images, compare.MethodOf(c.Images, c.Bootstrap))}
+	if c.Cap > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("Radii are cut at the smaller cap, %.4f.", c.Cap))
+	}
+	drawn, _ := drawnWith.Load(c)
+	figures, _ := drawn.([]any)
+	return append(append([]any{compare.Heading(c.Differ)}, figures...), t)
 }

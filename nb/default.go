@@ -7,17 +7,15 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/ood"
-	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
 	"github.com/certspec/certspec/table"
@@ -32,20 +30,24 @@ func defaults(value any) ([]any, bool) {
 	case *rs.Run:
 		return []any{Curve(v), Table(v)}, true
 	case *dataset.Dataset:
-		images, err := v.Subset(dataset.Count(shownImages)).Load(Context())
+		some, err := atMost(Context(), v, shownImages)
+		end(err)
+		images, err := some.Load(Context())
 		end(err)
 		return []any{labelled(images)}, true
 	case *dataset.Images:
 		return []any{labelled(v)}, true
 	case *spectral.Spectrum:
-		return []any{spectrumFigure("", v)}, true
+		return []any{spectrumFigure(v)}, true
+	case *spectral.SpectrumDifference:
+		return differenceFigures(v), true
 	case *spectral.Map:
 		low, high := slices.Min(v.Values), slices.Max(v.Values)
-		return []any{HeatMaps("a value for each frequency", low, high, []string{""}, v)}, true
+		return []any{HeatMaps(cmp.Or(v.Measure, "a value")+" for each frequency", low, high, []string{v.Measure}, v)}, true
 	case []calib.Bin:
 		return []any{reliability("Accuracy against confidence", v)}, true
 	case *sweep.Sweep:
-		return corrupted(v), true
+		return sweptFigures(v), true
 	case lines.Record:
 		return []any{records(v)}, true
 	case []lines.Record:
@@ -53,27 +55,20 @@ func defaults(value any) ([]any, bool) {
 	case *ood.Measurement:
 		return []any{HistogramRows([]*ood.Measurement{v})}, true
 	case *compare.Comparison:
-		return []any{compared(v)}, true
+		return comparison(v), true
+	case []confidences.Certified:
+		return calibrated(v), true
+	case *ood.Comparison:
+		return detected(v), true
 	}
 	return nil, false
 }
 
-// Spectrum draws the mean amplitude of the images of data at each frequency, on a logarithmic scale.
-func Spectrum(data rs.Source) *Figure {
-	images, err := data.Load(Context())
-	end(err)
-	if err != nil {
-		return nil
+func spectrumFigure(s *spectral.Spectrum) *Figure {
+	of := ""
+	if s.Name != "" {
+		of = printable.DataName(s.Name) + ": "
 	}
-	s, err := spectral.MeanSpectrum(Context(), spectral.Bytes(images.Shape, images.Pixels), Progress())
-	end(err)
-	if err != nil {
-		return nil
-	}
-	return spectrumFigure(setName(images.Name)+": ", s)
-}
-
-func spectrumFigure(of string, s *spectral.Spectrum) *Figure {
 	logs := s.Amplitude
 	logs.Values = nil
 	for _, a := range s.Amplitude.Values {
@@ -83,61 +78,6 @@ func spectrumFigure(of string, s *spectral.Spectrum) *Figure {
 	f := HeatMaps(caption, slices.Min(logs.Values), slices.Max(logs.Values), []string{"mean amplitude (log10)"}, &logs)
 	f.X, f.Y = "v (periods over the width)", "u (periods over the height)"
 	return f
-}
-
-// corrupted are a dot plot of the average certified radius under each corruption, the largest first, and what the
-// whole leaves of it.
-func corrupted(s *sweep.Sweep) []any {
-	mean, err := compare.MeanACR(Context(), s.Radii(), resample.Options{Resamples: 2000})
-	end(err)
-	if err != nil {
-		return nil
-	}
-	clean, what := mean.MACR.ACR, "the mean of all"
-	if s.Clean != nil {
-		clean, what = s.Clean.ACR().Value, "clean"
-	}
-	data, _, _ := strings.Cut(printable.DataName(s.Header.Data.Name), "[") // which names the first corruption
-	title := fmt.Sprintf("Average certified radius under corruption\n%s (%d images), %s, %s", data, mean.Images,
-		s.Header.Model.Name, s.Header.Settings())
-	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}
-	facts := []any{"mean over all corruptions (mACR)", interval(mean.MACR)}
-	for _, c := range mean.Corruptions {
-		of.Rows = append(of.Rows, figure.ForestRow{Name: printable.Name(c.Name), Value: c.ACR,
-			Low: c.Interval.Low, High: c.Interval.High, Bound: clean, Ink: figure.Palette[0]})
-	}
-	slices.SortStableFunc(of.Rows, func(a, b figure.ForestRow) int { return cmp.Compare(b.Value, a.Value) })
-	for _, g := range mean.Groups {
-		facts = append(facts, "mean over "+g.Name, interval(g))
-	}
-	if s.Clean != nil {
-		facts = append(facts, "clean", fmt.Sprintf("%.3f", clean))
-	}
-	t := Facts(append(facts, "images", mean.Images, "severities", strings.Trim(fmt.Sprint(mean.Severities), "[]"))...)
-	if len(s.Unfinished) > 0 {
-		t.Notes = []string{"Left out, as not complete: " + strings.Join(s.Unfinished, ", ") + "."}
-	}
-	return []any{Plot(of, title), t}
-}
-
-func interval(a compare.NamedACR) string {
-	return fmt.Sprintf("%.3f (%.3f to %.3f)", a.ACR, a.Interval.Low, a.Interval.High)
-}
-
-// compared is a comparison of two runs as a table.
-func compared(c *compare.Comparison) *Tabular {
-	t := Columns("metric", "a", "b", "b − a", "95 % interval", "p", "verdict")
-	add := func(name string, d compare.Difference) {
-		t.Add(name, d.A, d.B, d.Difference, fmt.Sprintf("%.3f to %.3f", d.Interval.Low, d.Interval.High),
-			table.Rounded{Value: d.Corrected(), Decimals: 4}, c.Verdicts[len(t.Rows)].Verdict)
-	}
-	add("average certified radius", c.ACR)
-	for _, at := range c.CertifiedAccuracy {
-		add(fmt.Sprintf("certified accuracy at %g", at.Radius), at.Difference)
-	}
-	t.Notes = []string{compare.Heading(c.Differ), fmt.Sprintf("%d images in both, paired; intervals of %s. p is "+
-		"corrected by Holm for this table.", c.Images, compare.MethodOf(c.Images, c.Bootstrap))}
-	return t
 }
 
 // records are a table of models: their labels, their accuracies in percent and what may predict them.

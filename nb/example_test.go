@@ -28,7 +28,7 @@ func ExampleCurve() {
 func ExampleCompare() {
 	a := nb.Must(rs.Open("results/fmnist-cnn-s025-fixed.ledger"))
 	b := nb.Must(rs.Open("results/fmnist-cnn-s050-scores.ledger"))
-	nb.Show(nb.Compare(a, b))
+	nb.Show(nb.Compare(a, b, 0, 0.25, 0.5))
 }
 
 // The same figure for one column of a paper: letters of 8 points. Talk and Poster have larger ones.
@@ -87,7 +87,8 @@ func ExampleLines() {
 
 // The worst calibration within a radius, from a ledger with scores.
 func ExampleReliability() {
-	nb.Show(nb.Reliability("results/fmnist-cnn-s025-scores.ledger", 0.25))
+	run := nb.Ledger("results/fmnist-cnn-s025-scores.ledger")
+	nb.Show(nb.Reliability(run, 0.25))
 }
 
 // A reliability diagram of confidences of your own.

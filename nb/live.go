@@ -27,10 +27,28 @@ const batchVariable = "CERTSPEC_BATCH"
 // How long a cell waits for the first move, the next one, and a sign that its page is open (rarer if hidden).
 var firstMove, nextMove, silence = 20 * time.Second, 10 * time.Minute, 90 * time.Second
 
-// Live shows a figure that this cell computes anew for each choice of the sliders, by index. The cell runs on until it
-// is interrupted, its page is closed, or nobody moves a slider: 20 seconds at first, then ten minutes. Where cells run
-// without a reader, and in saved notebooks, it is the figure of the first choice.
-func Live(sliders []Slider, show func(at []int) *Figure) {
+// Slide is a slider over numbers, for Live; it begins at the first one.
+func Slide(name string, values ...float64) Slider {
+	s := Slider{Name: name, numbers: values}
+	for _, v := range values {
+		s.Values = append(s.Values, fmt.Sprint(v))
+	}
+	return s
+}
+
+// number is the value at a place; of a slider over words it is the place.
+func (s Slider) number(at int) float64 {
+	if s.numbers == nil {
+		return float64(at)
+	}
+	return s.numbers[at]
+}
+
+// Live shows a value that this cell computes anew for each choice of the sliders: a figure, a table or text. It is
+// called with the value of each slider, in their order. The cell runs on until it is interrupted, its page is closed, or
+// nobody moves a slider: 20 seconds at first, then ten minutes. Where cells run without a reader, and in saved
+// notebooks, it is the value of the first choice.
+func Live(show func(at ...float64) any, sliders ...Slider) {
 	at := make([]int, len(sliders))
 	for i, s := range sliders {
 		if at[i] = s.Start; s.Start < 0 || s.Start >= len(s.Values) {
@@ -38,7 +56,14 @@ func Live(sliders []Slider, show func(at []int) *Figure) {
 			return
 		}
 	}
-	first := show(at)
+	of := func(at []int) any {
+		values := make([]float64, len(at))
+		for i, s := range sliders {
+			values[i] = s.number(at[i])
+		}
+		return show(values...)
+	}
+	first := of(at)
 	if !inNotebook || os.Getenv(batchVariable) != "" {
 		Show(first)
 		return
@@ -55,16 +80,15 @@ func Live(sliders []Slider, show func(at []int) *Figure) {
 	all, err := json.Marshal(sliders)
 	end(err)
 	dom.TransientJavascript(strings.NewReplacer("LIVE", id, "SLIDERS", string(all)).Replace(liveScript))
-	last := follow(moves.C, sliders, at, first, show, func(f *Figure) { comms.Send("/"+id+"/frame", picture(f)) })
+	last := follow(moves.C, sliders, at, first, of, func(v any) { comms.Send("/"+id+"/frame", piece(v)) })
 	comms.Send("/"+id+"/end", "The sliders sleep. Run the cell again to wake them.")
 	display("")
 	Show(last)
 }
 
-// follow shows the figure of each choice that arrives, until nobody is there; it returns the last one. A page repeats
-// its choice as a sign that it is open, with a question mark before it while it waits for a figure.
-func follow(moves <-chan string, sliders []Slider, at []int, last *Figure, show func([]int) *Figure,
-	send func(*Figure)) *Figure {
+// follow shows the value of each choice that arrives, until nobody is there; it returns the last one. A page repeats
+// its choice as a sign that it is open, with a question mark before it while it waits for a value.
+func follow(moves <-chan string, sliders []Slider, at []int, last any, show func([]int) any, send func(any)) any {
 	heard, end := time.Now(), time.Now().Add(firstMove)
 	for {
 		select {
@@ -99,7 +123,7 @@ func choice(move string, sliders []Slider) (at []int, ok bool) {
 	return at, len(at) == len(sliders)
 }
 
-func livePage(id string, sliders []Slider, first *Figure) string {
+func livePage(id string, sliders []Slider, first any) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<div id=\"%s\" style=\"font-family:sans-serif\">\n<div>", id)
 	for _, s := range sliders {
@@ -108,8 +132,21 @@ func livePage(id string, sliders []Slider, first *Figure) string {
 			"<output>%s</output></label>\n", // the attribute counts on the key's own target alone
 			html.EscapeString(s.Name), len(s.Values)-1, s.Start, html.EscapeString(s.Values[s.Start]))
 	}
-	fmt.Fprintf(&b, "<em data-state></em></div>\n<div data-frame>%s</div></div>", picture(first))
+	fmt.Fprintf(&b, "<em data-state></em></div>\n<div data-frame>%s</div></div>", piece(first))
 	return b.String()
+}
+
+// piece is a value as a piece of a page.
+func piece(value any) string {
+	switch v := value.(type) {
+	case *Figure:
+		return picture(v)
+	case rendered:
+		return v.Table().HTML()
+	case *Tabular:
+		return v.HTML()
+	}
+	return "<p>" + html.EscapeString(fmt.Sprint(value)) + "</p>"
 }
 
 // picture is a figure as a piece of a page.

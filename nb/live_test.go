@@ -12,12 +12,13 @@ func TestLiveWithoutAReader(t *testing.T) {
 	sent := page(t)
 	t.Setenv(batchVariable, "1")
 	sliders := []Slider{{Name: "a", Values: []string{"x", "y"}, Start: 1}, {Name: "b", Values: []string{"1", "2", "3"}}}
-	var asked [][]int
-	Live(sliders, func(at []int) *Figure {
+	var asked [][]float64
+	sliders[1] = Slide("b", 0.5, 2, 3)
+	Live(func(at ...float64) any {
 		asked = append(asked, at)
 		return Lines(Axes{Caption: "a line"})
-	})
-	if len(asked) != 1 || asked[0][0] != 1 || asked[0][1] != 0 || len(*sent) != 2 {
+	}, sliders...)
+	if len(asked) != 1 || asked[0][0] != 1 || asked[0][1] != 0.5 || len(*sent) != 2 {
 		t.Errorf("asked for %v, shown %d outputs", asked, len(*sent))
 	}
 	for move, want := range map[string]bool{"1,2": true, "0,0": true, "2,0": false, "1": false, "1,2,0": false, "1,x": false, "-1,0": false} {
@@ -25,7 +26,7 @@ func TestLiveWithoutAReader(t *testing.T) {
 			t.Errorf("%q is a choice: %v", move, ok)
 		}
 	}
-	if code, _ := stopped(t, func() { Live([]Slider{{Name: "a"}}, nil) }); code != 1 {
+	if code, _ := stopped(t, func() { Live(nil, Slider{Name: "a"}) }); code != 1 {
 		t.Errorf("a slider without values: code %d", code)
 	}
 }
@@ -41,11 +42,11 @@ func TestLiveFollowsItsPage(t *testing.T) {
 		moves <- move
 	}
 	var shown, sent []string
-	of := func(at []int) *Figure {
+	of := func(at []int) any {
 		shown = append(shown, fmt.Sprint(at))
 		return Lines(Axes{Caption: fmt.Sprint(at)})
 	}
-	last := follow(moves, sliders, []int{0}, of([]int{0}), of, func(f *Figure) { sent = append(sent, f.Caption) })
+	last := follow(moves, sliders, []int{0}, of([]int{0}), of, func(v any) { sent = append(sent, v.(*Figure).Caption) }).(*Figure)
 	if !slices.Equal(shown, []string{"[0]", "[1]", "[2]"}) || !slices.Equal(sent, []string{"[1]", "[1]", "[2]"}) ||
 		last.Caption != "[2]" {
 		t.Errorf("shown %v, sent %v, last %s", shown, sent, last.Caption)

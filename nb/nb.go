@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
+
+	"github.com/certspec/certspec/internal/listen"
 )
 
 // Must returns v. Where err is not nil it says so, with the line of the cell, and ends the cell.
@@ -66,6 +68,7 @@ var Context = sync.OnceValue(func() context.Context {
 })
 
 func init() {
+	listen.Context, listen.Progress = Context, Progress
 	if inNotebook {
 		go leaveWith(os.Getppid())
 	}

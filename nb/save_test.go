@@ -5,7 +5,9 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -191,25 +193,42 @@ func TestShowOfASweep(t *testing.T) {
 	}
 	Show(s)
 	text := (*sent)[len(*sent)-1].Data[protocol.MIMETextPlain].(string)
-	if drawing, _ := (*sent)[0].Data[protocol.MIMEImageSVG].(string); !strings.Contains(drawing, ">pixelate<") {
+	if drawing, _ := (*sent)[0].Data[protocol.MIMEImageSVG].(string); !strings.Contains(drawing, ">pixelate (high)<") {
 		t.Error("the figure names no corruption")
 	}
 	// Means of (.2, .1) and (.3, .1) are .15 and .2; clean .4.
-	for _, want := range []string{"0.175 (", "clean", "0.400"} {
+	for _, want := range []string{"0.175", "clean", "0.400"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }
 
-// The difference of two runs is that of their rows, image by image.
+// The difference of two runs is that of their rows, image by image; what differs stands first, and both curves are drawn.
 func TestCompare(t *testing.T) {
-	f := Compare(run(0.25, 0.5, 0.2, 0.3, 0.4), run(0.25, 0.6, 0.3, 0.4, 0.5))
-	if !strings.Contains(f.Caption, "0.350 and 0.450: +0.100") {
-		t.Errorf("the caption is %q", f.Caption)
+	sent := page(t)
+	a, b := run(0.25, 0.5, 0.2, 0.3, 0.4), run(0.25, 0.6, 0.3, 0.4, 0.5)
+	c := Compare(a, b, 0, 0.25)
+	if d := c.ACR.Difference; math.Abs(d-0.1) > 1e-12 || len(c.CertifiedAccuracy) != 2 || len(c.Verdicts) != 3 {
+		t.Errorf("difference %v, %d radii, verdicts %v", d, len(c.CertifiedAccuracy), c.Verdicts)
 	}
-	if drawing := string(must2(f.svg())(t)); !strings.Contains(drawing, ">b − a<") {
-		t.Error("no difference is drawn")
+	if len(Compare(a, b).CertifiedAccuracy) < 2 {
+		t.Error("no radii by default")
+	}
+	Show(c)
+	var drawn []string
+	text := ""
+	for _, out := range *sent {
+		if drawing, ok := out.Data[protocol.MIMEImageSVG].(string); ok {
+			drawn = append(drawn, drawing)
+		}
+		text += fmt.Sprint(out.Data[protocol.MIMETextPlain])
+	}
+	if len(drawn) != 2 || !strings.Contains(drawn[1], ">b − a<") {
+		t.Errorf("%d figures; expected both curves and their difference", len(drawn))
+	}
+	if !strings.Contains(text, "verdict") || !strings.Contains(text, "0.350") {
+		t.Errorf("no table: %s", text)
 	}
 }
 

@@ -44,8 +44,16 @@ var (
 // and table, a sweep a dot plot of its corruptions, a comparison of runs or the card of a model a
 // table, a data set its first images with labels, a spectrum or a map of frequencies a heat map, the
 // bins of a calibration a reliability diagram, a record of confidences a histogram.
+//
+// A call that returns a result and an error may stand in the place of the values: the error ends the cell.
 func Show(values ...any) {
 	sayStandIns()
+	if n := len(values); n > 1 && isNil(values[0]) {
+		if err, is := values[n-1].(error); is { // of a call in the place of the arguments
+			end(err)
+			return
+		}
+	}
 	var text []string
 	flush := func() {
 		if len(text) > 0 {
@@ -54,6 +62,9 @@ func Show(values ...any) {
 		}
 	}
 	for _, value := range values {
+		if value == nil {
+			continue
+		}
 		if more, ok := defaults(value); ok {
 			flush()
 			Show(more...)
@@ -102,6 +113,11 @@ func Show(values ...any) {
 	if inNotebook {
 		gonbui.Sync()
 	}
+}
+
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // displayFigure shows a figure and, in a page, the menu that saves it.

@@ -17,8 +17,9 @@ import (
 // or anything with a String method, and Notes, what a reader must know beside the numbers.
 type Tabular = table.Table
 
-// Table makes a table of certification runs (one row each), of a slice of structs (one row each,
-// one column per exported field), or of one struct. A column is named by the field's tag nb, as it stands there, else
+// Table makes a table of certification runs (one row each), of a result that Show puts in the page with one (a sweep, a
+// comparison, certified confidences), of a slice of structs (one row each, one column per exported field), or of one
+// struct. A column is named by the field's tag nb, as it stands there, else
 // by its name in JSON, with spaces for underscores; "-" leaves it out.
 func Table(sources ...any) *Tabular {
 	t, err := tabulate(sources)

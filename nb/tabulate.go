@@ -28,6 +28,11 @@ func tabulate(sources []any) (*Tabular, error) {
 			runs = append(runs, v...)
 			continue
 		}
+		if len(sources) == 1 {
+			if t := tableOf(source); t != nil {
+				return t, nil
+			}
+		}
 		if v := reflect.ValueOf(source); len(sources) == 1 && v.IsValid() {
 			if isTable(v.Type()) {
 				return structs(v), nil
@@ -37,10 +42,34 @@ func tabulate(sources []any) (*Tabular, error) {
 				return structs(reflect.Append(one, v)), nil
 			}
 		}
-		return nil, fmt.Errorf("nb.Table: certification runs, a slice of structs or one struct expected, not %T",
+		return nil, fmt.Errorf("nb.Table: runs, a result with a table, a slice of structs or one struct expected, not %T",
 			source)
 	}
 	return runTable(runs), nil
+}
+
+// tableOf is the table that a result makes itself, or that Show puts in the page for it; nil: it has none.
+func tableOf(value any) *Tabular {
+	if t, ok := value.(*Tabular); ok {
+		return t
+	}
+	if r, ok := value.(rendered); ok {
+		return r.Table()
+	}
+	more, _ := defaults(value)
+	for _, one := range more {
+		if t, ok := one.(*Tabular); ok {
+			return t
+		}
+		if f, ok := one.(folded); ok {
+			for _, within := range f.of {
+				if t, ok := within.(*Tabular); ok {
+					return t
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // runTable has a row per run: certified accuracy at the multiples of ¼ that any of the runs can reach, and ACR.

@@ -16,6 +16,8 @@ type Slider struct {
 	Name   string
 	Values []string
 	Start  int // index of the value that is shown first
+
+	numbers []float64 // of Slide; nil: it is over words
 }
 
 // Widget is an element of the page that shows one of many prepared pictures, chosen by sliders. All of them are in the

@@ -85,7 +85,7 @@ func (s session) anytime(ctx context.Context) (*Run, error) {
 		stopped = err
 	}
 	r.report(true)
-	return &Run{Header: r.header, Rows: r.rows, Digest: r.digest}, stopped
+	return &Run{Header: r.header, Rows: r.rows, Digest: r.digest, Path: r.opt.Ledger}, stopped
 }
 
 // end asks again what the look asked: of a run that was stopped, too, since its ledger is closed.

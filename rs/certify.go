@@ -52,7 +52,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if s.opt.Rule == Anytime {
 		return s.anytime(ctx)
 	}
-	c := &certification{session: s, run: &Run{Header: s.header}}
+	c := &certification{session: s, run: &Run{Header: s.header, Path: s.opt.Ledger}}
 	l, err := s.files.open(s.header, s.opt.Scores > 0)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ type Run struct {
 	Header ledger.Header `json:"header"`
 	Rows   `json:"rows"`
 	Digest string `json:"-"` // of the closed ledger that has it; "": none
+	Path   string `json:"-"` // of the ledger; "": none
 }
 
 // ReadLedger reads the file of a run as it stands, with the counts of every look. An unfinished or torn ledger is no
@@ -62,7 +63,7 @@ func openClosed(path string) (*Run, error) {
 		return nil, err
 	}
 	defer scan.Close()
-	run := &Run{Header: scan.Header(), Rows: Rows{}}
+	run := &Run{Header: scan.Header(), Rows: Rows{}, Path: path}
 	for looks, err := range scan.Images() {
 		if err != nil {
 			return nil, err

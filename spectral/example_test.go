@@ -91,3 +91,15 @@ func ExampleNewLegacy() {
 	fmt.Println(spectral.NewLegacy(0).Permutation(5))
 	// Output: [2 0 1 3 4]
 }
+
+func ExampleTransform() {
+	// A wave of one period over the width, around middle grey, and the same without it.
+	shape := pixel.Shape{Height: 1, Width: 4, Channels: 1}
+	x := spectral.Transform(shape, []uint8{255, 128, 0, 128})
+	fmt.Printf("%.2f %.2f\n", real(x[0][0])/4, real(x[0][1])/4)
+	x[0][1], x[0][3] = 0, 0
+	fmt.Println(spectral.Inverse(shape, x))
+	// Output:
+	// 0.50 0.25
+	// [128 128 128 128]
+}

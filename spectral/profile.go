@@ -12,10 +12,14 @@ type Ring struct {
 	Frequency int     `json:"frequency"`
 	Bins      int     `json:"bins"`
 	Mean      float64 `json:"mean"`
+	// Ends of what the mean is shown with: of a spectrum the middle 90 % of the images, of a difference its interval;
+	// both 0 where there is none.
+	Low  float64 `json:"-"`
+	High float64 `json:"-"`
 }
 
 // Profile is the radial profile of a map: the mean over each ring of rounded azimuthal frequency f, halves away from
-// zero, from 0 on. Rings without a frequency are left out.
+// zero, from 0 on. Rings without a frequency are left out. Where Ends are known, they are the rings' Low and High.
 func (m *Map) Profile() []Ring {
 	sums := map[int]*Ring{}
 	last := 0
@@ -32,6 +36,9 @@ func (m *Map) Profile() []Ring {
 	for f := range last + 1 {
 		if r := sums[f]; r != nil {
 			r.Mean /= float64(r.Bins)
+			if k := len(rings); k < len(m.Ends) {
+				r.Low, r.High = m.Ends[k][0], m.Ends[k][1]
+			}
 			rings = append(rings, *r)
 		}
 	}

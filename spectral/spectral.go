@@ -23,6 +23,9 @@ type Map struct {
 	U      []int     `json:"u"`      // frequency of each row, ascending
 	V      []int     `json:"v"`      // frequency of each column, ascending
 	Values []float64 `json:"values"` // row by row, len(U)*len(V)
+
+	Measure string       `json:"-"` // of the values, for people; "": not known
+	Ends    [][2]float64 `json:"-"` // of the interval of each ring of Profile; nil: none is known
 }
 
 // Frequencies lists all frequencies of a side, −⌊n/2⌋ … ⌈n/2⌉−1.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,11 +22,15 @@ type Source struct {
 	// Plane writes a channel of an image, H×W values in units of the full range, to dst. It is called from several
 	// goroutines at once.
 	Plane func(dst []float64, image, channel int) error
+
+	// IDs of the images, in their order. With them a Spectrum keeps the profile of every image: 8 bytes an image and
+	// ring. Nil: it keeps the means alone.
+	IDs []int
 }
 
 // Bytes is a source of stored images, HWC, one after the other.
 func Bytes(shape pixel.Shape, pixels []uint8) Source {
-	return Source{shape, count(shape, len(pixels)), func(dst []float64, image, channel int) error {
+	return Source{Shape: shape, Len: count(shape, len(pixels)), Plane: func(dst []float64, image, channel int) error {
 		x := pixels[image*shape.Len():][:shape.Len()]
 		for k := range dst {
 			dst[k] = unit[x[k*shape.Channels+channel]]
@@ -41,7 +46,7 @@ func Difference(shape pixel.Shape, pixels, minus []uint8) (Source, error) {
 		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many",
 			count(shape, len(pixels)), count(shape, len(minus)), shape)
 	}
-	return Source{shape, count(shape, len(pixels)), func(dst []float64, image, channel int) error {
+	return Source{Shape: shape, Len: count(shape, len(pixels)), Plane: func(dst []float64, image, channel int) error {
 		x, y := pixels[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
 		for k := range dst {
 			at := k*shape.Channels + channel
@@ -53,7 +58,7 @@ func Difference(shape pixel.Shape, pixels, minus []uint8) (Source, error) {
 
 // Real is a source of real images, HWC, one after the other, in units of the full range, clipped or not.
 func Real(shape pixel.Shape, values []float32) Source {
-	return Source{shape, count(shape, len(values)), func(dst []float64, image, channel int) error {
+	return Source{Shape: shape, Len: count(shape, len(values)), Plane: func(dst []float64, image, channel int) error {
 		x := values[image*shape.Len():][:shape.Len()]
 		for k := range dst {
 			dst[k] = float64(x[k*shape.Channels+channel])
@@ -68,7 +73,7 @@ func RealDifference(shape pixel.Shape, values, minus []float32) (Source, error) 
 		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many",
 			count(shape, len(values)), count(shape, len(minus)), shape)
 	}
-	return Source{shape, count(shape, len(values)), func(dst []float64, image, channel int) error {
+	return Source{Shape: shape, Len: count(shape, len(values)), Plane: func(dst []float64, image, channel int) error {
 		x, y := values[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
 		for k := range dst {
 			at := k*shape.Channels + channel
@@ -106,6 +111,11 @@ type Spectrum struct {
 	Channels  int `json:"channels"`
 	Amplitude Map `json:"amplitude"`
 	Power     Map `json:"power"`
+
+	Name string `json:"-"` // of the images, for people; "": not known
+	IDs  []int  `json:"-"` // of the images, where they are known one by one
+
+	rings [][]float64 // mean amplitude of each image, by its place, on each ring
 }
 
 // block is the number of images whose sums are added in one go: the result is the same for any number of
@@ -123,7 +133,14 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 	if err != nil {
 		return nil, err
 	}
+	if s.IDs != nil && len(s.IDs) != s.Len {
+		return nil, fmt.Errorf("spectral: %d ids of %d images", len(s.IDs), s.Len)
+	}
 	half := plan.Half()
+	var rings [][]float64
+	if s.IDs != nil {
+		rings = make([][]float64, s.Len)
+	}
 	workers := make([]*meter, min(runtime.GOMAXPROCS(0), (s.Len+block-1)/block))
 	for i := range workers {
 		workers[i] = newMeter(plan)
@@ -138,7 +155,7 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		used := 0
 		for ; used < len(workers) && first < s.Len; used++ {
 			w, from, to := workers[used], first, min(first+block, s.Len)
-			group.Go(func() { w.err = w.add(s, from, to) })
+			group.Go(func() { w.err = w.add(s, from, to, rings) })
 			first = to
 		}
 		group.Wait()
@@ -165,7 +182,7 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		power[k] /= planes
 	}
 	return &Spectrum{Images: s.Len, Channels: s.Shape.Channels, Amplitude: fromHalf(half, amplitude),
-		Power: fromHalf(half, power)}, nil
+		Power: fromHalf(half, power), IDs: s.IDs, rings: rings}, nil
 }
 
 // meter sums the spectra of a block.
@@ -175,20 +192,39 @@ type meter struct {
 	spectrum         fourier.Spectrum[float64]
 	plane, one       []float64
 	amplitude, power []float64
+	places           []int     // of each bin of the half spectrum: its ring among those that have one
+	weights          []float64 // of each bin: its share of its ring
+	count            int       // of rings
 	err              error
 }
 
 func newMeter(plan *fourier.Plan[float64]) *meter {
 	h := plan.Half()
-	return &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h),
+	m := &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h),
 		plane: make([]float64, h.Height*h.Width),
 		one:   make([]float64, h.Len()), amplitude: make([]float64, h.Len()), power: make([]float64, h.Len())}
+	flat := fromHalf(h, m.one)
+	rings := flat.Profile()
+	m.count = len(rings)
+	for k := range h.Len() {
+		f := int(math.Round(h.Radius(k)))
+		at := slices.IndexFunc(rings, func(r Ring) bool { return r.Frequency == f })
+		m.places = append(m.places, at)
+		m.weights = append(m.weights, float64(h.Multiplicity(k))/float64(rings[at].Bins))
+	}
+	return m
 }
 
-func (m *meter) add(s Source, from, to int) error {
+// add sums the spectra of some images, and keeps the profile of each where there is room for it.
+func (m *meter) add(s Source, from, to int, rings [][]float64) error {
 	clear(m.amplitude)
 	clear(m.power)
 	for image := from; image < to; image++ {
+		var profile []float64
+		if rings != nil {
+			profile = make([]float64, m.count)
+			rings[image] = profile
+		}
 		for channel := range s.Shape.Channels {
 			if err := s.Plane(m.plane, image, channel); err != nil {
 				return err
@@ -203,6 +239,9 @@ func (m *meter) add(s Source, from, to int) error {
 			for k, a := range m.one {
 				if a < noise {
 					a = 0
+				}
+				if profile != nil {
+					profile[m.places[k]] += float64(a*m.weights[k]) / float64(s.Shape.Channels)
 				}
 				m.amplitude[k] += a
 				m.power[k] += float64(a * a)

@@ -197,7 +197,7 @@ func TestSlope(t *testing.T) {
 
 func TestProfile(t *testing.T) {
 	rings := powerLaw(32, 32, 1).Profile()
-	if len(rings) != 24 || rings[0] != (Ring{0, 1, 5}) {
+	if len(rings) != 24 || rings[0] != (Ring{Bins: 1, Mean: 5}) {
 		t.Fatalf("%d rings, the first %v", len(rings), rings[0])
 	}
 	// Numbers of bins with |f − f_c| < .5: section 11.7 of the specification of FourierMix.

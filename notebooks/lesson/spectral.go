@@ -256,14 +256,6 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 	return groups, nb.Plot(dots, dots.Title)
 }
 
-// Numbers is a slider over numbers.
-func Numbers(name string, start int, values ...float64) nb.Slider {
-	s := nb.Slider{Name: name, Start: start}
-	for _, v := range values {
-		s.Values = append(s.Values, fmt.Sprint(v))
-	}
-	return s
-}
 
 // ProbeAnswers shows an image of data, and the same with a probe of the frequency (u, v) and a norm in each channel,
 // with what the model answers.

@@ -7,14 +7,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -58,6 +63,8 @@ type Result struct {
 	Norm    float64         `json:"norm"`
 	Profile []spectral.Ring `json:"profile"` // mean over the frequencies of a ring
 	*spectral.Map
+
+	byImage map[spectral.Frequency]map[int]float64 // of each evaluated frequency, by the image's id
 }
 
 // Both lists frequencies and their negatives, each once, ascending, as Options wants them.
@@ -107,7 +114,7 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 		defer kept.Close()
 	}
 	r := &Result{Metric: o.Metric, Radius: o.Radius, Model: info.Name, Data: loaded.Name, Images: loaded.Len(),
-		Epsilon: o.Probe.Epsilon}
+		Epsilon: o.Probe.Epsilon, byImage: map[spectral.Frequency]map[int]float64{}}
 	total, at := len(spectral.Representatives(loaded.Shape, o.Frequencies, o.Frequencies)), 0
 	if o.Progress != nil {
 		o.Run.Progress = func(s progress.State) {
@@ -132,7 +139,7 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 		if o.Folder != "" {
 			run.Ledger = filepath.Join(o.Folder, fmt.Sprintf("u%+dv%+d.ledger", q.U, q.V))
 		}
-		find := func() (float64, error) { return r.evaluate(ctx, model, spectral.Probed(images, q, o.Probe), run) }
+		find := func() (float64, error) { return r.evaluate(ctx, model, images, q, o.Probe, run) }
 		if kept != nil {
 			return kept.of(q, find)
 		}
@@ -141,8 +148,61 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 	if err != nil {
 		return nil, err
 	}
+	r.Map.Measure = r.Metric.title(o.Radius)
+	r.Map.Ends = r.ends()
 	r.Profile = r.Map.Profile()
 	return r, nil
+}
+
+// title says a metric to people.
+func (m Metric) title(radius float64) string {
+	switch m {
+	case Error:
+		return "error"
+	case Certified:
+		return fmt.Sprintf("certified accuracy at %g", radius)
+	}
+	return "average certified radius"
+}
+
+// ends are those of Student's 95 % interval for the mean of each ring, over the images: of an image counts its mean
+// over the frequencies of the ring. There are none of errors, whose images are not kept, and of fewer than two images.
+func (r *Result) ends() (ends [][2]float64) {
+	if r.Metric == Error || len(r.byImage) == 0 {
+		return nil
+	}
+	shape := pixel.Shape{Height: r.Height, Width: r.Width}
+	one := *r.Map
+	sums := map[int][]float64{} // by image, of each ring
+	for at := range r.Values {
+		f := spectral.Frequency{U: r.U[at/len(r.V)], V: r.V[at%len(r.V)]}
+		for image, value := range r.byImage[spectral.Canonical(shape, f)] {
+			if sums[image] == nil {
+				sums[image] = make([]float64, len(r.Values))
+			}
+			sums[image][at] = value
+		}
+	}
+	var rings [][]float64
+	for _, image := range slices.Sorted(maps.Keys(sums)) {
+		one.Values, one.Ends = sums[image], nil
+		for k, ring := range one.Profile() {
+			if k == len(rings) {
+				rings = append(rings, nil)
+			}
+			rings[k] = append(rings[k], ring.Mean)
+		}
+	}
+	for _, values := range rings {
+		if len(values) < 2 {
+			return nil
+		}
+		mean, deviation := stat.MeanStdDev(values, nil)
+		half := distuv.StudentsT{Sigma: 1, Nu: float64(len(values) - 1)}.Quantile(0.975) * deviation /
+			math.Sqrt(float64(len(values)))
+		ends = append(ends, [2]float64{max(mean-half, 0), mean + half})
+	}
+	return ends
 }
 
 // withDefaults checks the options and fills in what was left out.
@@ -168,8 +228,9 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // evaluate finds the value at one frequency.
-func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset,
-	o rs.Options) (float64, error) {
+func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, data *dataset.Dataset,
+	f spectral.Frequency, probe spectral.ProbeOptions, o rs.Options) (float64, error) {
+	probed := spectral.Probed(data, f, probe)
 	if r.Metric == Error {
 		images, err := probed.Index(ctx, nil)
 		if err != nil {
@@ -183,6 +244,22 @@ func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, prob
 		return 0, err
 	}
 	acr := run.ACR()
+	values := map[int]float64{}
+	for _, row := range run.Rows {
+		switch {
+		case row.Label < 0:
+		case r.Metric == ACR:
+			values[row.Image] = 0
+			if row.Correct() {
+				values[row.Image] = row.Radius
+			}
+		case row.Correct() && row.Radius >= r.Radius:
+			values[row.Image] = 1
+		default:
+			values[row.Image] = 0
+		}
+	}
+	r.byImage[f] = values
 	switch {
 	case acr.Images == 0:
 		return 0, fmt.Errorf("data %s has no labels", r.Data)

@@ -1,27 +1,29 @@
-package lesson
+package nb
 
 import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/certspec/certspec/nb"
 )
 
 // HalfSpace shows the proof of the radius σ·Φ⁻¹(p). An image meets the half space of class A with probability p
 // under noise; a slider moves the image towards the boundary. The static form compares two other regions of the
-// same p. Lengths are in units of σ; p is above ½.
-func HalfSpace(p float64) *nb.Widget {
+// same p. Lengths are in units of σ; p is above ½ and below 1, else an error ends the cell.
+func HalfSpace(p float64) *Widget {
+	if !(p > 0.5 && p < 1) {
+		end(fmt.Errorf("nb.HalfSpace: p is %v; expected a probability above ½ and below 1", p))
+		return nil
+	}
 	radius := quantile(p)
 	const steps = 12 // ten of them to the boundary
-	w := &nb.Widget{Caption: "the worst region of class A, and an image that moves towards its boundary"}
-	slider := nb.Slider{Name: "move"}
+	w := &Widget{Caption: "the worst region of class A, and an image that moves towards its boundary"}
+	slider := Slider{Name: "move"}
 	for k := range steps + 1 {
 		slider.Values = append(slider.Values, fmt.Sprintf("%.2f σ", radius*float64(k)/10))
 	}
-	w.Sliders = []nb.Slider{slider}
+	w.Sliders = []Slider{slider}
 	w.Frame = func(at []int) []string { return halfSpaceFrame(radius, radius*float64(at[0])/10) }
-	w.Static = []any{nb.Lines(nb.Axes{
+	w.Static = []any{Lines(Axes{
 		Title: fmt.Sprintf("Three regions with p = %g at the image", p),
 		X:     "move in units of σ", Y: "probability of class A",
 		Caption: "probability of class A against the move: half space, slab, and a stripe of another class",
@@ -32,7 +34,7 @@ func HalfSpace(p float64) *nb.Widget {
 // regions are the probabilities of class A against the move of an image, in units of σ. All three regions have the
 // probability p before it: a half space, a slab around the image, and all but a stripe in the way. The last line
 // is ½.
-func regions(p float64) []nb.Line {
+func regions(p float64) []Line {
 	radius := quantile(p)
 	half := quantile((1 + p) / 2) // of the slab
 	from := 0.8 * radius          // of the stripe, which has the probability 1 − p
@@ -46,9 +48,9 @@ func regions(p float64) []nb.Line {
 		{"all but a stripe", func(t float64) float64 { return 1 - phi(to-t) + phi(from-t) }},
 		{"½", func(float64) float64 { return 0.5 }},
 	}
-	var lines []nb.Line
+	var lines []Line
 	for _, region := range kinds {
-		line := nb.Line{Name: region.name}
+		line := Line{Name: region.name}
 		for k := range 61 {
 			t := 1.2 * radius * float64(k) / 60
 			line.X, line.Y = append(line.X, t), append(line.Y, region.of(t))
