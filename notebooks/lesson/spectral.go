@@ -256,7 +256,6 @@ func Sweep(folder string, published map[string]float64) (groups *nb.Tabular, eac
 	return groups, nb.Plot(dots, dots.Title)
 }
 
-
 // ProbeAnswers shows an image of data, and the same with a probe of the frequency (u, v) and a norm in each channel,
 // with what the model answers.
 func ProbeAnswers(model classifier.Classifier, data *dataset.Dataset, i, u, v int, norm float64) *nb.Figure {
