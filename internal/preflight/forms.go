@@ -121,20 +121,15 @@ type searched struct {
 	forms   []tried // those that were tried on all images, best first
 	tried   int     // forms in all
 	refused error   // of the model, where it takes no such images
-	fit     *tried  // mean and deviation that were fitted on some images; nil: none
-	held    []int   // the others
 }
 
 const (
-	firstImages = 30  // on which every form is tried
-	finalists   = 10  // forms that are tried on all images
-	goodEnough  = 0.9 // accuracy above which no mean and deviation are fitted where no usual form is better
+	firstImages = 30 // on which every form is tried
+	finalists   = 10 // forms that are tried on all images
 )
 
 // forms asks the model again in every usual form that its images can have: all on some images, the
-// best on all. Where one of them is better than the images as they are, or accuracy is below 0.9,
-// it also fits mean and deviation on some of the images. It does nothing without labels. A model
-// that takes grid images alone refuses some.
+// best on all. It does nothing without labels. A model that takes grid images alone refuses some.
 func (p *pilot) forms(ctx context.Context) (s searched) {
 	if p.labelled() == 0 {
 		return s
@@ -153,13 +148,6 @@ func (p *pilot) forms(ctx context.Context) (s searched) {
 		s.refused = refused
 	}
 	slices.SortStableFunc(s.forms, byRight)
-	if len(s.forms) == 0 || ctx.Err() != nil {
-		return s
-	}
-	if value, _ := p.better(p.classes, s.forms[0].answers, all); value <= formLevel/float64(s.tried) ||
-		p.right(p.classes) < int(goodEnough*float64(p.labelled())) {
-		s.fit, s.held, s.refused = p.fit(ctx, s.forms[0].form)
-	}
 	return s
 }
 
@@ -253,48 +241,15 @@ func (p *pilot) checkForm(s searched) Check {
 	n, right := float64(p.labelled()), p.right(p.classes)
 	best := s.forms[0]
 	value, gain := p.better(p.classes, best.answers, all)
-	usual := value <= formLevel/float64(s.tried)
-	if s.fit != nil {
-		from := p.classes
-		if usual {
-			from = best.answers
-		}
-		// The images that were not fitted on know nothing of the search.
-		if fits, more := p.better(from, s.fit.answers, s.held); fits <= formLevel {
-			now, as, rivals := share(p, s.fit.answers, s.held), share(p, p.classes, s.held), ""
-			if usual {
-				rivals = fmt.Sprintf(", and %.0f %% for %s, the best of %d usual forms", 100*share(p, best.answers,
-					s.held), best.name, s.tried)
-			}
-			c.Verdict = Failure
-			c.Found = fmt.Sprintf("The model seems to expect images normalised by statistics that are none of the "+
-				"usual ones: with %s, fitted on %d of the images, %.0f %% of the others are right, and %.0f %% as "+
-				"it is now%s (gain %s).",
-				s.fit.name, p.labelled()-len(s.held), 100*now, 100*as, rivals, points(more))
-			c.Advice = "These numbers are estimates. Find the statistics that the model was trained with, and " +
-				normalise + "."
-			return c
-		}
-	}
-	if !usual {
+	if value > formLevel/float64(s.tried) {
 		c.Found = fmt.Sprintf("None of %d other forms of the images is classified better than the images as they are.",
 			s.tried)
-		if s.fit != nil {
-			c.Found += " Nor does a fitted mean and deviation help."
-		}
 		return c
 	}
 	rivals := []tried{best}
 	for _, f := range s.forms[1:] {
 		if v, _ := p.better(f.answers, best.answers, all); v > 0.05 {
 			rivals = append(rivals, f)
-		}
-	}
-	if s.fit != nil {
-		// A form that does as well may be the wrong one all the same.
-		if v, _ := p.better(s.fit.answers, best.answers, s.held); v > 0.05 {
-			rivals = append(rivals, *s.fit)
-			rivals[len(rivals)-1].name += ", fitted"
 		}
 	}
 	now := p.right(best.answers)
@@ -322,18 +277,4 @@ func (p *pilot) checkForm(s searched) Check {
 // points is a gain in accuracy in words.
 func points(e resample.Estimate) string {
 	return fmt.Sprintf("%.0f points, 95 %% interval %.0f to %.0f", 100*e.Value, 100*e.Interval.Low, 100*e.Interval.High)
-}
-
-// share is the accuracy of answers on some images.
-func share(p *pilot, answers []int32, images []int) float64 {
-	right, n := 0, 0
-	for _, i := range images {
-		if label := p.images.Labels[i]; label >= 0 {
-			n++
-			if int(answers[i]) == label {
-				right++
-			}
-		}
-	}
-	return float64(right) / float64(max(1, n))
 }

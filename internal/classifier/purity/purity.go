@@ -269,28 +269,6 @@ func className(class int32) string {
 	return fmt.Sprintf("class %d", class)
 }
 
-// Probabilities are those that the answer to image i gives to the classes; nil where the model
-// gives classes alone, or a miss.
-func (a Answers) Probabilities(i int) []float64 {
-	if a.rows == nil || a.Classes[i] == classifier.Miss {
-		return nil
-	}
-	row, _ := a.row(i)
-	p := make([]float64, len(row))
-	sum := 0.
-	for c, v := range row {
-		p[c] = float64(v)
-		if a.values == logits {
-			p[c] = math.Exp(float64(v) - float64(row[a.Classes[i]]))
-		}
-		sum += p[c]
-	}
-	for c := range p {
-		p[c] /= sum
-	}
-	return p
-}
-
 // row is what the answer to image i says besides the class, and its tolerance.
 func (a Answers) row(i int) (row []float32, within float64) {
 	if a.rows == nil {
