@@ -1,5 +1,9 @@
 // Package calib measures the calibration of confidences, and bounds how wrong they can become.
 //
+//	bins, err := calib.Uniform(15, calib.LeftClosed)
+//	ece, err := calib.ECE(correct, confidence, bins)                      // on clean inputs
+//	worst, err := calib.ExactCCE(correct, lower, upper, []float64{0, 1}) // within certified intervals, in one bin
+//
 // A sample has a confidence z in [0, 1] and a correctness c, 1 or 0. ECE, AdaECE, Brier and LogLoss measure how far the
 // two are apart on clean inputs. A certificate can confine each confidence to an interval [l, u]; package confidence
 // makes such intervals. CertifiedBrier and ExactCCE are the largest Brier score and the largest expected calibration

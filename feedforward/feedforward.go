@@ -1,6 +1,10 @@
 // Package feedforward is a neural network as a list of layers in float64. It computes values, gradients, and sound
 // bounds on the outputs when the input moves in a box (interval bound propagation and CROWN).
 //
+//	net, err := feedforward.Read("net.onnx", &feedforward.Images{Shape: shape})
+//	ball, err := feedforward.Ball(image, 2./255, feedforward.Rigorous)
+//	bounds, err := net.Confidence(ctx, image, ball, feedforward.CROWN, feedforward.Rigorous)
+//
 // A Network is made by a Builder, or read from an ONNX file (Read). Tensors have no batch dimension; an image is
 // channels × height × width, flattened row by row. Bounds come in two arithmetics. Rigorous bounds, the default, hold
 // for the network in exact arithmetic and for its evaluation in float32 with sums in any order. Plain bounds leave

@@ -1,4 +1,9 @@
-// Package ood measures how well a network's confidence tells foreign images (out of distribution) from its own. It
+// Package ood measures how well a network's confidence tells foreign images (out of distribution) from its own.
+//
+//	area, err := ood.Area(own, foreign) // of two lists of confidences
+//	fmt.Println(area.Value)             // 1: every own one is above every foreign one
+//
+// It
 // gives the area under the ROC curve with the confidence on foreign images clean, attacked, or bounded over a whole
 // ball: a guarantee (Bitterwolf, Meinke and Hein 2020).
 //

@@ -1,5 +1,11 @@
 // Package rs certifies image classifiers by randomized smoothing.
 //
+//	run, err := rs.Certify(ctx, model, data, rs.Options{Sigma: 0.25, Ledger: "run.ledger"})
+//	fmt.Println(run.ACR(), run.CertifiedAccuracy(0, 0.25, 0.5))
+//	run, err = rs.Open("run.ledger") // later, without the model
+//
+// Certify draws noise and writes a ledger; Predict answers for one image; Open reads a ledger, and Verify checks it.
+//
 // Let c be a classifier, x an image and δ Gaussian noise of standard deviation σ on every value. The smoothed
 // classifier g answers the class that c gives to x+δ most often. If that class has probability p > ½, then g keeps it
 // on the open ℓ2 ball around x of radius

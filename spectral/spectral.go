@@ -1,4 +1,9 @@
-// Package spectral looks at images and classifiers by frequency. It has mean amplitude spectra of images and of what a
+// Package spectral looks at images and classifiers by frequency.
+//
+//	s, err := spectral.MeanSpectrum(ctx, spectral.Bytes(shape, pixels), nil)
+//	amplitude, ok := s.Amplitude.At(0, 1) // one period over the width
+//
+// It has mean amplitude spectra of images and of what a
 // corruption changes, with radial profiles, centroids and slopes. It has Fourier-basis probes and heat maps over
 // frequencies. It follows a classifier along paths between two images in amplitude, phase or pixels.
 //

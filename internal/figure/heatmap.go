@@ -129,7 +129,7 @@ func (m HeatMaps) lines() (columns, lines int) {
 	return min(len(m.Maps), m.Columns), (len(m.Maps) + m.Columns - 1) / m.Columns
 }
 
-// Size is that of the picture.
+// Size is the size of the picture.
 func (m HeatMaps) Size() (width, height vg.Length) {
 	columns, lines := m.lines()
 	side := cmp.Or(m.Side, mapSide)

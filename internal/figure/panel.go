@@ -142,7 +142,7 @@ type Grid struct {
 	Panels  []Panel
 }
 
-// Size is that of the picture.
+// Size is the size of the picture.
 func (g Grid) Size() (width, height vg.Length) {
 	if len(g.Panels) == 1 {
 		return Width, Height

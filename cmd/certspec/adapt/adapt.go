@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	adapt.Options
 	model, out string

@@ -29,7 +29,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Result is what "attack" prints.
+// Result is the output of "attack".
 type Result struct {
 	Ledger   string                `json:"ledger"`
 	Sigma    float64               `json:"sigma"`
@@ -43,7 +43,7 @@ type Result struct {
 	Outcomes []perturb.Outcome     `json:"outcomes"`
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	perturb.EmpiricalOptions
 	model  cli.ModelOptions

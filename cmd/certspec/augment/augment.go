@@ -84,7 +84,7 @@ func (o *augmentation) run(cmd *cobra.Command) error {
 	return cli.PrintJSON(cmd.OutOrStdout(), result)
 }
 
-// Result is what "augment --json" prints.
+// Result is the output of "augment --json".
 type Result struct {
 	Augmentation string `json:"augmentation"`
 	Seed         uint64 `json:"seed"`

@@ -108,7 +108,7 @@ func installCommand() *cobra.Command {
 	return cmd
 }
 
-// checkOptions are what the flags of "backend check" ask.
+// checkOptions holds the values of the flags of "backend check".
 type checkOptions struct {
 	engine string
 	json   *bool

@@ -40,7 +40,7 @@ func (o *claimOptions) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// together is what --claim joint prints.
+// together is the output of --claim joint.
 type together struct {
 	N     int   `json:"n"`
 	Claim claim `json:"claim"`

@@ -180,7 +180,7 @@ func onlyOne(sets []*sampleFile, flags map[string]string) error {
 	return nil
 }
 
-// certifiedConfidences is what "calib certify" prints.
+// certifiedConfidences is the output of "calib certify".
 type certifiedConfidences struct {
 	confidences.Summary
 
@@ -203,7 +203,7 @@ func (c *certifiedConfidences) print(out io.Writer) error {
 	return c.Together.print(out)
 }
 
-// certifyOptions are what the flags of "calib certify" ask.
+// certifyOptions holds the values of the flags of "calib certify".
 type certifyOptions struct {
 	confidenceOptions
 	binOptions

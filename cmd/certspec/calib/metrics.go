@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// metrics is what "calib metrics" prints.
+// metrics is the output of "calib metrics".
 type metrics struct {
 	calib.Metrics
 	ClasswiseECE *float64            `json:"classwise_ece,omitempty"` // with whole rows of probabilities
@@ -35,7 +35,7 @@ type interval struct {
 	High float64 `json:"upper"`
 }
 
-// metricsOptions are what the flags of "calib metrics" ask.
+// metricsOptions holds the values of the flags of "calib metrics".
 type metricsOptions struct {
 	sampleOptions
 	bootstrap              resample.Options

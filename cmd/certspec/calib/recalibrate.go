@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-// recalibrateOptions are what the flags of "calib recalibrate" ask.
+// recalibrateOptions holds the values of the flags of "calib recalibrate".
 type recalibrateOptions struct {
 	sampleOptions
 	method         calib.Method

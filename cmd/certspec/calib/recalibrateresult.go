@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/calib/recalibration"
 )
 
-// recalibrated is what "calib recalibrate" prints of a set of samples.
+// recalibrated is the output of "calib recalibrate" of a set of samples.
 type recalibrated struct {
 	N        int                  `json:"n"`
 	Map      *calib.Recalibration `json:"map"`

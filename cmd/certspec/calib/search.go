@@ -46,7 +46,7 @@ type admmRun struct {
 	Gap float64 `json:"gap"`
 }
 
-// admmResult is what --by admm prints.
+// admmResult is the output of --by admm.
 type admmResult struct {
 	N    int `json:"n"`
 	Bins int `json:"bins"`
@@ -122,7 +122,7 @@ func (s *sampleFile) writeTrace(cmd *cobra.Command, path string, o mip.ADMM) err
 	return cli.WriteOut(cmd, path, text.Bytes())
 }
 
-// deceResult is what --by dece prints.
+// deceResult is the output of --by dece.
 type deceResult struct {
 	N     int            `json:"n"`
 	Bins  int            `json:"bins"`

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// setsOptions are what the flags of "calib sets" ask.
+// setsOptions holds the values of the flags of "calib sets".
 type setsOptions struct {
 	input       cli.InputOptions
 	sigma       float64

@@ -33,7 +33,7 @@ type row struct {
 	Constant   bool     `json:"constant,omitempty"`
 }
 
-// tableOptions are what the flags of "calib table" ask.
+// tableOptions holds the values of the flags of "calib table".
 type tableOptions struct {
 	binOptions
 	confidences    confidenceOptions

@@ -33,7 +33,7 @@ var ways = map[string][]string{
 	"steps": {byADMM}, "trace": {byADMM}, "trials": {byDECE}, "seed": {byDECE},
 }
 
-// worstOptions are what the flags of "calib worst" ask.
+// worstOptions holds the values of the flags of "calib worst".
 type worstOptions struct {
 	sampleOptions
 	by                    string

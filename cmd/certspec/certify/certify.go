@@ -20,7 +20,7 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// Result is what "certify" prints.
+// Result is the output of "certify".
 type Result struct {
 	Ledger        string    `json:"ledger,omitempty"`
 	Scores        string    `json:"scores,omitempty"`
@@ -45,7 +45,7 @@ type Result struct {
 	Bands  *rs.Bands `json:"bands,omitempty"`
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	rs.Options
 	input cli.InputOptions

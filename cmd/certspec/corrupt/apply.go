@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Applied is what "corrupt apply" prints.
+// Applied is the output of "corrupt apply".
 type Applied struct {
 	corrupt.Setting
 	Key    corrupt.Key `json:"key"`
@@ -26,7 +26,7 @@ type Applied struct {
 	SHA256 string      `json:"sha256"` // of the pixels
 }
 
-// applyOptions are what the flags of "corrupt apply" ask.
+// applyOptions holds the values of the flags of "corrupt apply".
 type applyOptions struct {
 	cli.CorruptVariants
 	key            corrupt.Key

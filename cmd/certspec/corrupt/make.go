@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 )
 
-// makeOptions are what the flags of "corrupt make" ask.
+// makeOptions holds the values of the flags of "corrupt make".
 type makeOptions struct {
 	setfolder.MakeOptions
 	images       cli.ImageOptions

@@ -21,7 +21,7 @@ func Command() *cobra.Command {
 	return cli.Noun("dataset", "List, download and describe data sets", "", listCommand(), fetchCommand())
 }
 
-// listOptions are what the flags of "dataset list" ask.
+// listOptions holds the values of the flags of "dataset list".
 type listOptions struct {
 	images cli.ImageOptions
 	json   *bool
@@ -119,7 +119,7 @@ func fetchCommand() *cobra.Command {
 	}
 }
 
-// Info is what "dataset list NAME" prints.
+// Info is the output of "dataset list NAME".
 type Info struct {
 	Name     string       `json:"name"`
 	Images   int          `json:"images"`

@@ -17,7 +17,7 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	evaluate.Options
 	input      cli.InputOptions
@@ -31,7 +31,7 @@ type options struct {
 	json       *bool
 }
 
-// Result is what "evaluate" prints of one set.
+// Result is the output of "evaluate" of one set.
 type Result struct {
 	Model string `json:"model"`
 	evaluate.Pooled

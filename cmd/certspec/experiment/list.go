@@ -20,7 +20,7 @@ type listed struct {
 	Title string `json:"title"`
 }
 
-// listOptions are what the flags of "experiment list" ask.
+// listOptions holds the values of the flags of "experiment list".
 type listOptions struct {
 	files  []string
 	places places

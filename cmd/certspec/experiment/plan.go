@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 )
 
-// planOptions are what the flags of "experiment plan" ask.
+// planOptions holds the values of the flags of "experiment plan".
 type planOptions struct {
 	plan.Options
 	places         places

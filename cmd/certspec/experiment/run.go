@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/run"
 )
 
-// runOptions are what the flags of "experiment run" ask.
+// runOptions holds the values of the flags of "experiment run".
 type runOptions struct {
 	plan.Options
 	places places

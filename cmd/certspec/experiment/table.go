@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// tableOptions are what the flags of "experiment table" ask.
+// tableOptions holds the values of the flags of "experiment table".
 type tableOptions struct {
 	bootstrap resample.Options
 	published bool

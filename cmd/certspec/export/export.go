@@ -17,7 +17,7 @@ import (
 	"github.com/certspec/certspec/internal/intnet"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	model, onnx, safetensors, npz string
 	denoiser                      bool

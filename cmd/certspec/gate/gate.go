@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	gate.Options
 	data          cli.ImageOptions

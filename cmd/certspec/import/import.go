@@ -22,7 +22,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	weights, table, out, data, size, engine string
 	a                                       nets.Architecture

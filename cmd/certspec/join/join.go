@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	network                       cli.NetworkOptions
 	before, beside, schedule, out string

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/query"
 )
 
-// attestOptions are what the flags of "ledger attest" ask.
+// attestOptions holds the values of the flags of "ledger attest".
 type attestOptions struct {
 	attest.Request
 	least     []string

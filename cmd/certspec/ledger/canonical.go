@@ -8,7 +8,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// canonicalForm is what "ledger export --format canonical" prints.
+// canonicalForm is the output of "ledger export --format canonical".
 type canonicalForm struct {
 	Ledger string `json:"ledger"`
 	Closed bool   `json:"closed"`

@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// comparison is what "ledger compare" prints.
+// comparison is the output of "ledger compare".
 type comparison struct {
 	A       string `json:"a"`
 	B       string `json:"b"`
@@ -24,7 +24,7 @@ type comparison struct {
 	Warnings []string `json:"warnings"`
 }
 
-// compareOptions are what the flags of "ledger compare" ask.
+// compareOptions holds the values of the flags of "ledger compare".
 type compareOptions struct {
 	bootstrap resample.Options
 	cap       float64

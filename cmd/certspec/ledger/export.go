@@ -28,7 +28,7 @@ const (
 	evalFormat   certlog.Format = "eval-results"
 )
 
-// exportOptions are what the flags of "ledger export" ask.
+// exportOptions holds the values of the flags of "ledger export".
 type exportOptions struct {
 	format    certlog.Format
 	benchmark string

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Info is what "ledger info" prints.
+// Info is the output of "ledger info".
 type Info struct {
 	File        string        `json:"file"`
 	Header      ledger.Header `json:"header"`
@@ -31,7 +31,7 @@ type Info struct {
 	ACR         *float64      `json:"acr"` // null where no label is known
 }
 
-// infoOptions are what the flags of "ledger info" ask.
+// infoOptions holds the values of the flags of "ledger info".
 type infoOptions struct {
 	json *bool
 }

@@ -26,7 +26,7 @@ type fileMetrics struct {
 	Cap float64 `json:"cap,omitempty"` // largest radius that the run of a ledger can certify
 }
 
-// metricsOptions are what the flags of "ledger metrics" ask.
+// metricsOptions holds the values of the flags of "ledger metrics".
 type metricsOptions struct {
 	logOptions
 	names     []string

@@ -50,7 +50,7 @@ func verify(ctx context.Context, path string) (v rs.Verified, text string, err e
 	return v, fmt.Sprintf("%d images, %s", v.Images, v.Digest), nil
 }
 
-// replayedOOD is what "ledger replay --json" prints of a file of "certspec ood".
+// replayedOOD is the output of "ledger replay --json" of a file of "certspec ood".
 type replayedOOD struct {
 	File   string `json:"file"`
 	Digest string `json:"digest"`

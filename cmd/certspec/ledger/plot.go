@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/certlog"
 )
 
-// plotOptions are what the flags of "ledger plot" ask.
+// plotOptions holds the values of the flags of "ledger plot".
 type plotOptions struct {
 	names      []string
 	title, out string

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// queryOptions are what the flags of "ledger query" ask.
+// queryOptions holds the values of the flags of "ledger query".
 type queryOptions struct {
 	query.Question
 	twoSided, byClass bool
@@ -53,7 +53,7 @@ Choose --share, --top-k and the level before you see counts: trying several and 
 	return cmd
 }
 
-// Queried is what "ledger query" prints.
+// Queried is the output of "ledger query".
 type Queried struct {
 	*query.Answer
 	ACR      rs.AverageRadius `json:"acr"`

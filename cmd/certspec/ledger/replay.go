@@ -14,7 +14,7 @@ import (
 	"github.com/certspec/certspec/rs/strength"
 )
 
-// replayOptions are what the flags of "ledger replay" ask.
+// replayOptions holds the values of the flags of "ledger replay".
 type replayOptions struct {
 	rs.ReplayOptions
 	input      cli.InputOptions

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// startsOn is what "ledger starts" prints of a set.
+// startsOn is the output of "ledger starts" of a set.
 type startsOn struct {
 	Set        string      `json:"set"`
 	Sets       []string    `json:"sets"` // over which it is the mean
@@ -36,7 +36,7 @@ type difference struct {
 	P        float64           `json:"p"`
 }
 
-// startsOptions are what the flags of "ledger starts" ask.
+// startsOptions holds the values of the flags of "ledger starts".
 type startsOptions struct {
 	bootstrap resample.Options
 	on        []string

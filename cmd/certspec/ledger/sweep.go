@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// sweptTable is what "ledger metrics" prints of a sweep.
+// sweptTable is the output of "ledger metrics" of a sweep.
 type sweptTable struct {
 	Folder     string   `json:"folder"`
 	Clean      *float64 `json:"clean_acr"` // null: not there

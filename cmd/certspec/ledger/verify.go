@@ -19,7 +19,7 @@ type Verified struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// verifyOptions are what the flags of "ledger verify" ask.
+// verifyOptions holds the values of the flags of "ledger verify".
 type verifyOptions struct {
 	json *bool
 }

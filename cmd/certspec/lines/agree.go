@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// agreeOptions are what the flags of "lines agree" ask.
+// agreeOptions holds the values of the flags of "lines agree".
 type agreeOptions struct {
 	lines.AgreeOptions
 	id, shifted, idLabels, labels string

@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// fitOptions are what the flags of "lines fit" ask.
+// fitOptions holds the values of the flags of "lines fit".
 type fitOptions struct {
 	source
 	certificates

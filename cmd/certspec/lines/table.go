@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// tableOptions are what the flags of "lines table" ask.
+// tableOptions holds the values of the flags of "lines table".
 type tableOptions struct {
 	source
 	number, figure string

@@ -21,7 +21,7 @@ type Merged struct {
 	rs.Merged
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	partial bool
 	out     string

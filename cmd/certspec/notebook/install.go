@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/internal/jupyter"
 )
 
-// installOptions are what the flags of "notebook install" ask.
+// installOptions holds the values of the flags of "notebook install".
 type installOptions struct {
 	remove bool
 	json   *bool

@@ -24,7 +24,7 @@ func Command() *cobra.Command {
 		runCommand(), labCommand(), installCommand(), slidesCommand())
 }
 
-// runOptions are what the flags of "notebook run" ask.
+// runOptions holds the values of the flags of "notebook run".
 type runOptions struct {
 	tier, out  string
 	html, save bool

@@ -21,7 +21,7 @@ type aucOptions struct {
 	json *bool
 }
 
-// aucResult is what "ood auc --json" prints.
+// aucResult is the output of "ood auc --json".
 type aucResult struct {
 	*ood.Comparison
 	Threshold *thresholdResult `json:"threshold,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// smoothOptions are what the flags of "ood smooth" ask.
+// smoothOptions holds the values of the flags of "ood smooth".
 type smoothOptions struct {
 	in, foreign string
 	model       string

@@ -14,7 +14,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Result is what "plan" prints.
+// Result is the output of "plan".
 type Result struct {
 	From    string           `json:"from,omitempty"` // ledger
 	Model   string           `json:"model"`
@@ -30,7 +30,7 @@ type Result struct {
 	NewSeed uint64           `json:"new_seed,string,omitempty"` // that a run chosen from the ledger is to use
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	rs.Options
 	input   cli.InputOptions

@@ -21,7 +21,7 @@ type Result struct {
 	Warning string `json:"warning,omitempty"`
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	rs.PredictOptions
 	input cli.InputOptions

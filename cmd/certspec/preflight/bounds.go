@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 )
 
-// checked is what "preflight --bounds --json" prints.
+// checked is the output of "preflight --bounds --json".
 type checked struct {
 	Model    string                  `json:"model"`
 	Network  string                  `json:"network"`

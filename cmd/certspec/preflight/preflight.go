@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Result is what "preflight" prints.
+// Result is the output of "preflight".
 type Result struct {
 	*preflight.Report
 	Identity classifier.Identity `json:"identity"`       // of the model, as in the header of a ledger
@@ -28,7 +28,7 @@ type Result struct {
 	Integers *Integers           `json:"integers,omitempty"` // with --integers
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	preflight.Options
 	input      cli.InputOptions

@@ -20,7 +20,7 @@ import (
 	"github.com/certspec/certspec/rs/strength"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	input  cli.InputOptions
 	over   string
@@ -30,7 +30,7 @@ type options struct {
 	json   *bool
 }
 
-// Result is what "prove --json" prints.
+// Result is the output of "prove --json".
 type Result struct {
 	File      string          `json:"file,omitempty"`
 	Digest    string          `json:"digest,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	report.Options
 	format, out string

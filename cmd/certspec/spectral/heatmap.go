@@ -19,7 +19,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// heatMapOptions are what the flags of "spectral heatmap" ask.
+// heatMapOptions holds the values of the flags of "spectral heatmap".
 type heatMapOptions struct {
 	heatmap.Options
 	input       cli.InputOptions

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// walked is what "spectral path" prints.
+// walked is the output of "spectral path".
 type walked struct {
 	Model         string       `json:"model"`
 	Data          string       `json:"data"`
@@ -33,7 +33,7 @@ type walkedKind struct {
 var pathNormalizations = map[string]spectral.Normalization{"none": {}, "cifar10": spectral.CIFAR10,
 	"imagenet": spectral.ImageNet}
 
-// pathOptions are what the flags of "spectral path" ask.
+// pathOptions holds the values of the flags of "spectral path".
 type pathOptions struct {
 	spectral.FourierOptions
 	measure spectral.PathOptions

@@ -20,7 +20,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// recordOptions are what the flags of "spectral record" ask.
+// recordOptions holds the values of the flags of "spectral record".
 type recordOptions struct {
 	evaluate.RecordOptions
 	input         cli.InputOptions

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// spectrumSummary is what "spectral spectrum" prints. What a spectrum does not have, with a zero in it, say, is
+// spectrumSummary is the output of "spectral spectrum". What a spectrum does not have, with a zero in it, say, is
 // null, and Warnings says why.
 type spectrumSummary struct {
 	Images         int             `json:"images"`
@@ -25,7 +25,7 @@ type spectrumSummary struct {
 	Warnings       []string        `json:"warnings,omitempty"`
 }
 
-// spectrumOptions are what the flags of "spectral spectrum" ask.
+// spectrumOptions holds the values of the flags of "spectral spectrum".
 type spectrumOptions struct {
 	spectrumOf
 	profile bool

@@ -24,7 +24,7 @@ type swept struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	sweep.Options
 	run   rs.Options

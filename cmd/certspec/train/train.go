@@ -19,7 +19,7 @@ import (
 	"github.com/certspec/certspec/internal/printable"
 )
 
-// options are what the flags ask.
+// options holds the values of the flags.
 type options struct {
 	train.Options
 	data, sets []string

@@ -26,7 +26,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Metric is what a map has at a frequency.
+// Metric is the value of a map at a frequency.
 type Metric string
 
 const (
