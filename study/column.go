@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/rs"
 )
 
 // Key names a column: a value for each image of a set, found on one network.
@@ -33,6 +35,25 @@ const (
 	Abstained = "a" // no class
 	Wrong     = "x" // another class than the label
 )
+
+// ColumnOf has a number of each labelled image of a ledger whose class is right.
+func ColumnOf(key Key, rows rs.Rows, of func(rs.Row) float64) *Column {
+	c := &Column{Key: key}
+	labelled := slices.DeleteFunc(slices.Clone(rows), func(row rs.Row) bool { return row.Label < 0 })
+	slices.SortFunc(labelled, func(a, b rs.Row) int { return a.Image - b.Image })
+	for _, row := range labelled {
+		value, mark := math.NaN(), Wrong
+		switch {
+		case row.Correct():
+			value, mark = of(row), ""
+		case !row.Certified():
+			mark = Abstained
+		}
+		c.Images, c.Labels = append(c.Images, row.Image), append(c.Labels, row.Label)
+		c.Values, c.Marks = append(c.Values, value), append(c.Marks, mark)
+	}
+	return c
+}
 
 // Form says how a file of columns is written: image, Label, and a column for each set and name.
 type Form struct {

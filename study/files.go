@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,22 +101,12 @@ func columnsOfSweep(path string, header **ledger.Header) (columns []*Column, err
 		}
 	}
 	add := func(set string, rows rs.Rows) {
-		c := &Column{Key: Key{path, set, "radius"}}
 		for _, r := range rows {
-			value, mark := r.Radius, ""
-			switch {
-			case !r.Certified():
-				value, mark = math.NaN(), Abstained
-			case !r.Correct():
-				value, mark = math.NaN(), Wrong
-			}
-			c.Images, c.Labels = append(c.Images, r.Image), append(c.Labels, r.Label)
-			c.Values, c.Marks = append(c.Values, value), append(c.Marks, mark)
 			if r.Label < 0 {
 				err = fmt.Errorf("image %d of %s has no label", r.Image, set)
 			}
 		}
-		columns = append(columns, c)
+		columns = append(columns, ColumnOf(Key{path, set, "radius"}, rows, func(r rs.Row) float64 { return r.Radius }))
 	}
 	if s.Clean != nil {
 		add(sweep.Cell{}.String(), s.Clean.Rows)

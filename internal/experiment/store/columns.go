@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,25 +15,6 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/study"
 )
-
-// ledgerColumn has a number of each labelled image of a ledger whose class is right.
-func ledgerColumn(key study.Key, rows rs.Rows, of func(rs.Row) float64) *study.Column {
-	c := &study.Column{Key: key}
-	labelled := slices.DeleteFunc(slices.Clone(rows), func(row rs.Row) bool { return row.Label < 0 })
-	slices.SortFunc(labelled, func(a, b rs.Row) int { return a.Image - b.Image })
-	for _, row := range labelled {
-		value, mark := math.NaN(), study.Wrong
-		switch {
-		case row.Correct():
-			value, mark = of(row), ""
-		case row.Class == rs.Abstain:
-			mark = study.Abstained
-		}
-		c.Images, c.Labels = append(c.Images, row.Image), append(c.Labels, row.Label)
-		c.Values, c.Marks = append(c.Values, value), append(c.Marks, mark)
-	}
-	return c
-}
 
 // radius of a row of a ledger.
 func radius(row rs.Row) float64 { return row.Radius }
@@ -86,7 +66,7 @@ func (m *Manifest) GivenRadii(of *recipe.Model) ([]*study.Column, error) {
 		}
 		rows = rows.Capped(plan.RadiusCap())
 	}
-	c := ledgerColumn(study.Key{Network: of.Name, Set: sweep.Cell{}.String(), Name: "radius"}, rows, radius)
+	c := study.ColumnOf(study.Key{Network: of.Name, Set: sweep.Cell{}.String(), Name: "radius"}, rows, radius)
 	if len(c.Images) == 0 {
 		return nil, fmt.Errorf("experiment: %s has no labelled images", path)
 	}

@@ -79,7 +79,7 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (k ModelResults, e
 		if err != nil {
 			return k, err
 		}
-		c := ledgerColumn(study.Key{Network: m.Name, Set: set, Name: "radius"}, run.Rows, radius)
+		c := study.ColumnOf(study.Key{Network: m.Name, Set: set, Name: "radius"}, run.Rows, radius)
 		if len(c.Images) == 0 {
 			return k, fmt.Errorf("experiment: %s has no labelled images", file)
 		}
@@ -87,7 +87,7 @@ func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (k ModelResults, e
 			return k, err
 		}
 		k.Radii = append(k.Radii, c)
-		k.Shares = append(k.Shares, ledgerColumn(study.Key{Network: m.Name, Set: set, Name: "share"}, run.Rows, share))
+		k.Shares = append(k.Shares, study.ColumnOf(study.Key{Network: m.Name, Set: set, Name: "share"}, run.Rows, share))
 		k.Added = true
 		id := run.Header.Model.Identity
 		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion,
