@@ -57,6 +57,7 @@ var gonbChanges = []struct{ file, old, new string }{
 		`if !changedSinceStart(filePath) { return nil }`},
 	{"internal/goexec/goplsclient/exec.go", `exec.Command(goplsPath, "-listen", addr)`,
 		`exec.Command("nice", goplsPath, "-listen", addr, "-listen.timeout", "5m")`},
+	{"internal/goexec/goplsclient/exec.go", `StartTimeout = 30 * time.Second`, `StartTimeout = 10 * time.Minute`},
 	{"internal/goexec/goplsclient/exec.go", `case <-time.After(ConnectTimeout):`,
 		`case <-time.After(50 * time.Millisecond):`},
 	{"internal/goexec/goplsclient/exec.go", "c.mu.Unlock()\n\t\t<-time.After(ConnectTimeout)",

@@ -54,11 +54,31 @@ type Kernel struct {
 // of the running program; show, which may be nil, gets the progress; flags are further ones of GoNB.
 func Install(ctx context.Context, dataDir, version string, warmed bool, show progress.Reporter,
 	flags ...string) (Kernel, error) {
+	k, err := install(ctx, dataDir, version, warmed, show, flags...)
+	if err != nil {
+		return Kernel{}, err
+	}
+	return k, installCompletion(ctx, show)
+}
+
+// installCompletion builds what completes words in cells.
+func installCompletion(ctx context.Context, show progress.Reporter) error {
+	g, err := findGo(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = completionTools.build(ctx, g, show)
+	return err
+}
+
+// install is Install without what completes words.
+func install(ctx context.Context, dataDir, version string, warmed bool, show progress.Reporter,
+	flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
 	if err != nil {
 		return Kernel{}, err
 	}
-	bin, err := buildTools(ctx, g, show)
+	bin, err := kernelTools.build(ctx, g, show)
 	if err != nil {
 		return Kernel{}, err
 	}
@@ -95,6 +115,7 @@ func Install(ctx context.Context, dataDir, version string, warmed bool, show pro
 		write      func(path string, data []byte) error
 	}{
 		{filepath.Join(k.Dir, "path", "go"), goScript(g), atomicfile.WriteProgram},
+		{filepath.Join(k.Dir, "path", "gopls"), goplsScript(bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "path", "certspec"), programScript(program), atomicfile.WriteProgram},
 		{start, startScript(k, g, bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", atomicfile.Write},
@@ -148,6 +169,12 @@ func goScript(g goTool) string {
 		"# \"!*go get PACKAGE@VERSION\" in a cell adds a package of your own.\n" +
 		"case \"$*\" in get | \"get -t\") exit 0 ;; esac\n" +
 		"exec " + quote(g.program) + " \"$@\"\n"
+}
+
+// goplsScript waits for gopls, which may be built while the first cells run already.
+func goplsScript(bin string) string {
+	return "#!/bin/sh\nuntil test -e " + quote(filepath.Join(bin, completionTools.ready)) + "; do sleep 1; done\n" +
+		"exec " + quote(filepath.Join(bin, "gopls")) + ` "$@"` + "\n"
 }
 
 // programScript runs the program that installed the kernel, so that "!certspec" works in a cell.

@@ -14,6 +14,8 @@ import (
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Lab opens JupyterLab on a folder, with the kernel ready and certspec in its Python, until it is
@@ -22,16 +24,22 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 	if err := checkRoot(os.Geteuid(), args); err != nil {
 		return err // before anything is installed
 	}
-	python, err := pyenv.Ensure(ctx, pyenv.Lab, show)
-	if err != nil {
-		return err
-	}
 	data, err := cache.Dir("jupyter")
 	if err != nil {
 		return err
 	}
-	kernel, err := Install(ctx, data, version, false, show)
-	if err != nil {
+	var python string
+	var kernel Kernel
+	both, within := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		python, err = pyenv.Ensure(within, pyenv.Lab, show)
+		return err
+	})
+	both.Go(func() (err error) {
+		kernel, err = install(within, data, version, false, show)
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return err
 	}
 	variables, err := pythonVariables(ctx, kernel.Module)
@@ -44,7 +52,20 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 		"PYTHONHOME="), variables...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	err = cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	open, closed := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := installCompletion(open, show); err != nil && open.Err() == nil {
+			show.Say("Tab will complete nothing: %v", err)
+		}
+	}()
+	err = cmd.Wait()
+	closed()
+	<-ended
 	if ctx.Err() != nil {
 		return nil // how people close it
 	}

@@ -64,7 +64,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		}
 	}
 	jupyter := filepath.Join(dir, ".jupyter")
-	if _, err := Install(ctx, jupyter, opt.Version, opt.Warm, opt.Progress, "--raw_error"); err != nil {
+	if _, err := install(ctx, jupyter, opt.Version, opt.Warm, opt.Progress, "--raw_error"); err != nil {
 		return Executed{}, err
 	}
 	opt.Timeout = cmp.Or(opt.Timeout, time.Hour)

@@ -32,11 +32,19 @@ var (
 	toolsSum []byte
 )
 
-var toolPackages = []string{
-	"github.com/janpfeifer/gonb",
-	"golang.org/x/tools/cmd/goimports",
-	"golang.org/x/tools/gopls",
+// tools are programs that are built together, into the same folder.
+type tools struct {
+	task     string
+	packages []string
+	ready    string // the file that marks that they are there
 }
+
+var (
+	kernelTools = tools{"GoNB and goimports", []string{"github.com/janpfeifer/gonb",
+		"golang.org/x/tools/cmd/goimports"}, ready}
+	// gopls completes words: it can come after the first cell.
+	completionTools = tools{"gopls, which completes words", []string{"golang.org/x/tools/gopls"}, "gopls-ready"}
+)
 
 // goTool is the go command and what it says of itself.
 type goTool struct {
@@ -67,8 +75,8 @@ func findGo(ctx context.Context) (goTool, error) {
 	return g, nil
 }
 
-// buildTools returns the folder with gonb, goimports and gopls, and builds them where they are missing.
-func buildTools(ctx context.Context, g goTool, show progress.Reporter) (bin string, err error) {
+// build returns the folder with the programs, and builds them where they are missing.
+func (t tools) build(ctx context.Context, g goTool, show progress.Reporter) (bin string, err error) {
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("GoNB does not run on native Windows; use WSL2")
 	}
@@ -76,12 +84,11 @@ func buildTools(ctx context.Context, g goTool, show progress.Reporter) (bin stri
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(filepath.Join(bin, ready)); err == nil {
+	if _, err := os.Stat(filepath.Join(bin, t.ready)); err == nil {
 		return bin, nil
 	}
 	dir := filepath.Dir(bin)
-	show.Say("building the GoNB kernel with goimports and gopls in %s; their sources are downloaded where they are "+
-		"missing", dir)
+	show.Say("building %s in %s; sources are downloaded where they are missing", t.task, dir)
 	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
 		if err := atomicfile.Write(filepath.Join(dir, name), data); err != nil {
 			return "", fmt.Errorf("GoNB kernel: %w", err)
@@ -94,11 +101,11 @@ func buildTools(ctx context.Context, g goTool, show progress.Reporter) (bin stri
 	if err := atomicfile.Write(filepath.Join(dir, "go.mod"), changed); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w", err)
 	}
-	c := compilation{task: "GoNB, goimports, gopls", dir: dir, env: append(os.Environ(), "GOWORK=off"), show: show}
-	if err := c.run(ctx, g, bin+string(filepath.Separator), toolPackages); err != nil {
+	c := compilation{task: t.task, dir: dir, env: append(os.Environ(), "GOWORK=off"), show: show}
+	if err := c.run(ctx, g, bin+string(filepath.Separator), t.packages); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
 	}
-	return bin, atomicfile.Write(filepath.Join(bin, ready), nil)
+	return bin, atomicfile.Write(filepath.Join(bin, t.ready), nil)
 }
 
 // ready is the file that marks what is complete in the cache.
