@@ -69,7 +69,8 @@ func TestPaperNotebooksAreShort(t *testing.T) {
 	}
 }
 
-// tooManyDigits reports whether a number has more than two digits of its interval's half width.
+// tooManyDigits reports whether a number has more than two digits of its interval's half width. From −100 to 100 points
+// whole ones are the fewest that there are.
 func tooManyDigits(found []string) bool {
 	var ends [2]float64
 	for k, text := range found[2:] {
@@ -77,12 +78,13 @@ func tooManyDigits(found []string) bool {
 	}
 	_, decimals, _ := strings.Cut(found[1], ".")
 	half := math.Abs(ends[1]-ends[0]) / 2
-	return half > 0 && half*math.Pow10(len(decimals)) >= 99.5
+	return half*math.Pow10(len(decimals)) >= 99.5 && (decimals != "" || half > 100)
 }
 
 func TestTooManyDigits(t *testing.T) {
 	for text, want := range map[string]bool{"−0.026 (−0.036 to −0.016)": false, "-0.0262 (-0.0361 to -0.0159)": true,
-		"12.3 (−3.1 to 27.2)": true, "12 (−3 to 27)": false, "0.97 (0.95 to 0.99)": false} {
+		"12.3 (−3.1 to 27.2)": true, "12 (−3 to 27)": false, "0.97 (0.95 to 0.99)": false, "3 (−100 to 100)": false,
+		"3.1 (−100.0 to 100.0)": true} {
 		if found := intervals.FindStringSubmatch(text); found == nil || tooManyDigits(found) != want {
 			t.Errorf("%s: not %v", text, want)
 		}

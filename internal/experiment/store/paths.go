@@ -48,11 +48,6 @@ func LedgerPath(folder string, m *recipe.Model, c sweep.Cell) string {
 	return filepath.Join(folder, "ledgers", m.Slug(), c.String()+".ledger")
 }
 
-// CalibrationPath is where the ledger with scores lies.
-func CalibrationPath(folder string, m *recipe.Model) string {
-	return filepath.Join(folder, "calibration", m.Slug()+".ledger")
-}
-
 // ResultPath is where a result of a model lies; see Place.Result.
 func ResultPath(folder string, m *recipe.Model, what string) string {
 	return filepath.Join(folder, "results", m.Slug()+what)
