@@ -87,6 +87,8 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 			switch {
 			case k.Name == "views":
 				f.Complete(k.Name, viewNames)
+			case k.Name == "noise":
+				f.Complete(k.Name, func() []string { return []string{"gaussian", "grid", "spectrum:grey@0=0.05"} })
 			case k.Known != nil:
 				f.Complete(k.Name, k.Known)
 			}
