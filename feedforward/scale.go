@@ -55,7 +55,8 @@ func (b *Builder) Scale(in int, s, t, size []float64) int {
 	if err := finite(s, t, size); err != nil {
 		return b.fail("Scale", "%v", err)
 	}
-	return b.scale(in, &scale{s: s, t: t, size: size, times: 1, fold: folding{array.Largest(s), array.Largest(t, size), 1}})
+	return b.scale(in, &scale{s: s, t: t, size: size, times: 1,
+		fold: folding{array.Largest(s), array.Largest(t, size), 1}})
 }
 
 func (b *Builder) scale(in int, l *scale) int {

@@ -18,7 +18,8 @@ const (
 	splitRate   = 0.25
 	splitLanes  = kernel.TilePlaces * kernel.Width // subproblems that are bounded at once
 	splitBudget = 1 << 35                          // products of a search, a second or less where vectors are at hand
-	splitLeast  = 100_000                          // products that a small network is counted as: rounds cost time of their own
+	// a small network counts as so many products, since rounds cost time of their own
+	splitLeast = 100_000
 )
 
 // search is one for a proof that rows are below zero on a set.

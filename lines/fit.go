@@ -54,8 +54,7 @@ type Over string
 const (
 	Nothing Over = "nothing"
 	Images  Over = "images" // other images, the same models
-	Nets    Over = "models" // other models, the same images
-	Both    Over = "both"
+	Both    Over = "both"   // other models, and other images where these are known
 )
 
 // Options say how lines are fitted.
@@ -64,7 +63,7 @@ type Options struct {
 	By         string    // the label whose values get a line each; "": one line
 	Baseline   Selection // the models that the lines go through; all are measured above them
 	Clip       Clip
-	Over       Over // zero: both where there are images behind the accuracies or their numbers, else models
+	Over       Over // zero: Both
 	SameImages bool // x and y were measured on the same images, in the same order, as a test set and its corruptions
 	Bootstrap  resample.Options
 }
@@ -193,8 +192,8 @@ func FitPoints(ctx context.Context, points []Point, o Options) (*Result, error) 
 	if err := o.Clip.check(); err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]Over{"", Nothing, Images, Nets, Both}, o.Over) {
-		return nil, fmt.Errorf("lines: intervals over %q, want %s, %s, %s or %s", o.Over, Nothing, Images, Nets, Both)
+	if !slices.Contains([]Over{"", Nothing, Images, Both}, o.Over) {
+		return nil, fmt.Errorf("lines: intervals over %q, want %s, %s or %s", o.Over, Nothing, Images, Both)
 	}
 	f, err := newFitter(points, o)
 	if err != nil {

@@ -38,9 +38,6 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 	if err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	if err := f.withoutImages(ctx, o, r, estimates, why); err != nil {
-		return "", err
-	}
 	for g := range f.groups {
 		of := estimates[perGroup*g : perGroup*(g+1)]
 		if why[g] == "" && math.IsInf(of[0].Interval.High, 1) {
@@ -72,7 +69,6 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 const (
 	leastModels      = 4   // that are left out: the rest must have a line
 	leastReliability = 0.5 // of accuracies with intervals
-	mostOfImages     = 0.1 // of a variance, that an interval over models alone may leave out
 )
 
 // refused says why a line has no intervals; "" where it has them.
@@ -87,41 +83,11 @@ func (p *plan) refused(g int, line Fitted) string {
 	return ""
 }
 
-// withoutImages refuses intervals over models alone where the images behind the accuracies matter, too.
-func (f *fitter) withoutImages(ctx context.Context, o Options, r *Result, of []resample.Estimate, why []string) error {
-	if nx, _, counted := f.imageCounts(); o.Over != Nets || nx == 0 && !counted {
-		return nil
-	}
-	o.Over = Both
-	p, err := f.plan(o)
-	if err != nil {
-		return err
-	}
-	p.reliability = slices.Repeat([]float64{1}, len(f.groups))
-	o.Bootstrap.Resamples = 200
-	both, err := resample.Run(ctx, p.design, p.count(), p.statistics, o.Bootstrap)
-	if err != nil {
-		return fmt.Errorf("lines: %w", err)
-	}
-	most := make([]float64, len(f.groups))
-	for k, e := range both {
-		if g := p.group(k); e.Error > 0 && !math.IsInf(e.Error, 1) {
-			most[g] = max(most[g], 1-of[k].Error*of[k].Error/(e.Error*e.Error))
-		}
-	}
-	for g, share := range most {
-		if why[g] == "" && share > mostOfImages {
-			why[g] = fmt.Sprintf("over models alone they leave out the images, up to %.0f %% of the variance; "+
-				"take both", 100*share)
-		}
-	}
-	return nil
-}
-
 // fisher is Fisher's transform of the correlation. Over models it is about symmetric where R² is not.
 func fisher(l Line) float64 { return math.Copysign(math.Atanh(min(math.Sqrt(l.R2), 1-1e-12)), l.Slope) }
 
-// squared is the interval of R²: over images its own, over models by that of fisher, over both the hull of the two.
+// squared is the interval of R²: over images its own, over models alone by that of fisher, over both the hull of the
+// two.
 func (p *plan) squared(r2, z resample.Estimate) resample.Interval {
 	in := resample.Interval{Low: max(0, r2.Interval.Low), High: min(1, r2.Interval.High)}
 	if !p.nets {
@@ -194,17 +160,9 @@ const (
 func (f *fitter) plan(o Options) (*plan, error) {
 	p := &plan{fitter: f}
 	nx, ny, counted := f.imageCounts()
-	over := o.Over
-	if over == "" {
-		over = Nets
-		if nx > 0 || counted {
-			over = Both
-		}
-	}
 	switch {
-	case over == Nothing:
+	case o.Over == Nothing:
 		return p, nil
-	case over == Nets:
 	case nx > 0 && o.SameImages && nx != ny:
 		return nil, fmt.Errorf("lines: %d images on the x axis and %d on the y axis, which are said to be the same", nx,
 			ny)
@@ -214,10 +172,10 @@ func (f *fitter) plan(o Options) (*plan, error) {
 		p.images = separate
 	case counted:
 		p.images = binomial
-	default:
+	case o.Over == Images:
 		return nil, fmt.Errorf("lines: intervals over images need accuracies by image, or their numbers of images")
 	}
-	p.nets = over != Images
+	p.nets = o.Over != Images
 	p.weights, p.others = nx, ny
 	if p.images == shared || p.images == separate {
 		p.x = newAxis(p.points, func(pt Point) []float64 { return pt.XImages })

@@ -33,16 +33,16 @@ var Studies = []Study{
 		Common: 0.5}, 0.4), lines.Both, true},
 }
 
-// Grid are 3 to 12 models about one line, drawn, on 100 to 100,000 images of each axis; images, models or both are
-// taken for random. Above 1,000 images only their numbers are known. Intervals over models are asked of accuracies
-// without numbers of images, too.
+// Grid are 3 to 12 models about one line, drawn, on 100 to 100,000 images of each axis; images or both are
+// taken for random. Above 1,000 images only their numbers are known. Over both, there are accuracies without numbers of
+// images, too.
 func Grid() (all []Study) {
-	for _, over := range []lines.Over{lines.Images, lines.Nets, lines.Both} {
+	for _, over := range []lines.Over{lines.Images, lines.Both} {
 		for _, models := range []int{3, 4, 5, 6, 8, 12} {
 			for _, images := range []int{0, 100, 300, 1000, 10_000, 100_000} {
 				name := fmt.Sprintf("%d models, %d images", models, images)
 				if images == 0 {
-					if name = fmt.Sprintf("%d models, images without number", models); over != lines.Nets {
+					if name = fmt.Sprintf("%d models, images without number", models); over != lines.Both {
 						continue
 					}
 				}
