@@ -23,13 +23,16 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // labBudget is what JupyterLab in a browser may take, for each user.
 const labBudget = 8 * time.Minute
 
 // What a reader does in JupyterLab as "make lab" opens it, as root and as a plain user: press Run all in each of the
-// nine notebooks, move sliders, interrupt, save a figure, begin a notebook from the launcher's card.
+// nine notebooks and of the three in Python, move sliders, interrupt, save a figure, begin a notebook from the launcher's card.
 func TestLab(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "certspec")
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/certspec").CombinedOutput(); err != nil {
@@ -58,6 +61,25 @@ func TestLab(t *testing.T) {
 			case "quickstart.ipynb":
 				l.saveFigure()
 			}
+			do(t, l.ctx, chromedp.Evaluate[any]("lab.close().then(() => 0)", chromedp.EvalAwaitPromise))
+		}
+	})
+	t.Run("Python", func(t *testing.T) {
+		torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(pyenv.Variable, torch) // the PyTorch that a person has
+		l := openLab(t, program, false)
+		files, _ := filepath.Glob("../../notebooks/python/*.ipynb")
+		if len(files) != 3 {
+			t.Errorf("%d notebooks in Python", len(files))
+		}
+		for _, file := range files {
+			l.notebook("python/" + filepath.Base(file))
+			l.runAll()
+			l.until("all cells", 3*time.Minute, "lab.waiting() === 0")
+			l.succeeded()
 			do(t, l.ctx, chromedp.Evaluate[any]("lab.close().then(() => 0)", chromedp.EvalAwaitPromise))
 		}
 	})

@@ -37,6 +37,7 @@ from inspect import isfunction
 
 from ._figure import Sheet, Svg
 from ._front import plot, table
+from ._images import Filtered
 from ._model import state_digest
 from ._options import readable
 from ._program import CertspecError, UsageError, program
@@ -47,7 +48,8 @@ from ._read import (
 from ._results import (
     Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, MeanRadius,
     Metrics, Plan, Prediction, Preflight, Replayed, Summary, UnderAttack)
-from ._spectra import Ring, Waves, heatmap, profile, spectrum
+from ._spectra import (
+    Outlier, Outliers, Ring, Waves, band, heatmap, outliers, profile, spectrum)
 from ._starts import Paired, Starts, Verdicts, paired, starts, verdicts
 from ._table import Interval, Table
 from ._tasks import (
@@ -59,14 +61,15 @@ from ._verbs import (
 __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
-    "Detection", "Difference", "HalfSpace", "Interval", "Ledger", "Log", "MeanRadius", "Metrics",
-    "Paired", "Plan", "Prediction", "PredictionSets", "Preflight", "Proof", "Reliability",
-    "Replayed", "Ring", "Row", "Sheet", "Starts", "Summary", "Svg", "Sweep", "Table", "UnderAttack",
-    "UsageError", "Verdicts", "Votes", "Waves", "attack", "calibration", "certify", "compare",
-    "ece", "evaluate", "export_onnx", "from_smoothing_log", "half_space", "heatmap", "live",
-    "metrics", "ood", "paired", "paper", "pictures", "plot", "predict", "preflight", "profile",
-    "program", "prove", "quantize", "read_ledger", "reliability", "replay", "report", "run", "sets",
-    "spectrum", "starts", "state_digest", "sweep", "table", "train", "verdicts", "votes"]
+    "Detection", "Difference", "Filtered", "HalfSpace", "Interval", "Ledger", "Log", "MeanRadius",
+    "Metrics", "Outlier", "Outliers", "Paired", "Plan", "Prediction", "PredictionSets", "Preflight",
+    "Proof", "Reliability", "Replayed", "Ring", "Row", "Sheet", "Starts", "Summary", "Svg", "Sweep",
+    "Table", "UnderAttack", "UsageError", "Verdicts", "Votes", "Waves", "attack", "band",
+    "calibration", "certify", "compare", "ece", "evaluate", "export_onnx", "from_smoothing_log",
+    "half_space", "heatmap", "live", "metrics", "ood", "outliers", "paired", "paper", "pictures",
+    "plot", "predict", "preflight", "profile", "program", "prove", "quantize", "read_ledger",
+    "reliability", "replay", "report", "run", "sets", "spectrum", "starts", "state_digest", "sweep",
+    "table", "train", "verdicts", "votes"]
 
 for _name in __all__:
     _thing = globals()[_name]

@@ -176,7 +176,10 @@ def _on(axes: Any, panel: Panel, label: str | None, own: bool = False) -> None:
     elif axes.get_autoscalex_on():
         axes.autoscale_view(scaley=False)
         axes.set_xlim(0, None, auto=True)
-    axes.set_ylim(0, max(top, _top(panel.curves)))
+    low = _low(panel.curves)
+    axes.set_ylim(low, max(top, _top(panel.curves)))
+    if low < 0:
+        axes.axhline(0, color="grey", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     if any(_named(panel, curve, label) for curve in panel.curves):
         many = len(panel.curves) > len(COLOURS)
@@ -209,7 +212,13 @@ def _named(panel: Panel, curve: Curve, label: str | None) -> str:
 
 def _top(curves: Sequence[Curve]) -> float:
     most = max((value for curve in curves for value in (*curve.y, *curve.high)), default=1.0)
-    return 1.02 if 0.5 < most <= 1 else 1.1 * most or 1.0
+    if most <= 0:
+        return 0.0 if _low(curves) < 0 else 1.0
+    return 1.02 if 0.5 < most <= 1 else 1.1 * most
+
+
+def _low(curves: Sequence[Curve]) -> float:
+    return 1.1 * min((v for curve in curves for v in (0.0, *curve.y, *curve.low)), default=0.0)
 
 
 def _ticks(most: float) -> list[float]:
@@ -247,15 +256,18 @@ def _panel(panel: Panel, label: str | None) -> str:
     if panel.map is not None:
         return "\n".join([*parts, *_raster(panel.map)])
     places = [panel.end, *(place for curve in panel.curves for place in curve.x)]
-    top, right = _top(panel.curves), max(places) or 1.0
+    low, top, right = _low(panel.curves), _top(panel.curves), max(places) or 1.0
     left = -0.5 if panel.names else 0.0
     right = len(panel.names) - 0.5 if panel.names else right
 
     def at(x: float, y: float) -> tuple[float, float]:
-        return round(52 + 396 * (x - left) / (right - left), 2), round(256 - 248 * y / top, 2)
+        return (round(52 + 396 * (x - left) / (right - left), 2),
+                round(256 - 248 * (y - low) / (top - low), 2))
 
-    parts.append(_line(at, (left, left, right), (top, 0, 0), 'fill="none" stroke="currentColor"'))
-    parts += [_text(36, at(0, y)[1] + 4, f"{y:.4g}") for y in _ticks(top)]
+    parts.append(_line(at, (left, left, left, right), (low, top, 0, 0),
+                       'fill="none" stroke="currentColor"'))
+    below = [-y for y in _ticks(-low)[1:]] if low < 0 else []
+    parts += [_text(36, at(0, y)[1] + 4, f"{y:.4g}") for y in _ticks(top) + below]
     for x, name in enumerate(panel.names):
         turned = f'transform="rotate(-60 {at(x, 0)[0]} 266)"'
         parts.append(_text(at(x, 0)[0], 270, name, "end", turned))

@@ -1,14 +1,12 @@
 """Figures and tables of several results, as one types them in a cell."""
 from __future__ import annotations
 
-from typing import Any, Iterator, Sequence, Union
+from typing import Any, Iterator, Sequence
 
 from ._figure import Panel, Picture, draw
-from ._read import RADII, Log, Sweep
+from ._read import RADII, Log
 from ._results import Drawn
 from ._table import Cells, Path, Result, Table
-
-Shown = Union[Drawn, Sweep]
 
 
 def _flat(results: Any) -> Iterator[Any]:
@@ -20,7 +18,7 @@ def _flat(results: Any) -> Iterator[Any]:
             yield one
 
 
-def plot(*results: Shown | Sequence[Shown], title: str | None = None,
+def plot(*results: Drawn | Sequence[Drawn], title: str | None = None,
          labels: Sequence[str] | None = None, columns: float | None = None,
          out: Path | None = None) -> Picture:
     """Draw results as one figure: ledgers and logs in common axes, other results side by side.
@@ -33,7 +31,7 @@ def plot(*results: Shown | Sequence[Shown], title: str | None = None,
     if not things:
         raise ValueError("results are missing: expected ledgers, or what verbs return")
     for one in things:
-        if not isinstance(one, (Drawn, Sweep)):
+        if not isinstance(one, Drawn):
             raise TypeError(f"a result is a {type(one).__name__}; expected a Ledger, Log, Sweep, "
                             "or what calibration, attack, heatmap or spectrum returns")
     runs = [one for one in things if isinstance(one, Log)]
@@ -42,7 +40,7 @@ def plot(*results: Shown | Sequence[Shown], title: str | None = None,
     panels = [_together(runs, labels)] if runs else []
     for one in things:
         if not isinstance(one, Log):
-            panels += one._panels() if isinstance(one, Sweep) else [one._panel()]
+            panels += one._panels()
     if title is not None:
         panels[0] = panels[0]._replace(title=title)
     return draw(panels, None, None, columns, out)

@@ -3,13 +3,17 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
+import tempfile
+import weakref
+from contextlib import contextmanager
 from itertools import chain, islice
 from typing import IO, Any, Iterable, Iterator, NamedTuple, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._options import Array, host, integers, numeric, word
+from ._options import Array, Path, host, integers, numeric, word
 
 Pixels = NDArray[np.uint8]
 Piece = tuple[object, Optional[object]]  #: images, and their labels where they come along
@@ -199,3 +203,38 @@ def _labels(found: list[object], given: object, count: int) -> NDArray[np.int64]
     if len(labels) != count:
         raise ValueError(f"{count} images and {len(labels)} labels")
     return labels
+
+
+class Filtered(os.PathLike[str]):
+    """Images of some frequencies, a data set: every function takes it. See band."""
+
+    def __init__(self, folder: str, name: str, about: str, labelled: bool) -> None:
+        self.folder, self.name, self.about = folder, name, about
+        self._file = os.path.join(folder, name)
+        self._labelled = labelled
+        weakref.finalize(self, shutil.rmtree, folder, True)
+
+    @property
+    def pixels(self) -> Pixels:
+        """The images, uint8 (N, H, W, C)."""
+        pixels: Pixels = np.load(self._file + ".npy")
+        return pixels
+
+    def __fspath__(self) -> str:
+        labels = f",{self._file}.labels.npy" if self._labelled else ""
+        return f"npy:{self._file}.npy{labels}"
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.about}"
+
+
+@contextmanager
+def kept(path: Path | None) -> Iterator[str]:
+    """The path, or a new folder, which goes where making what it holds fails."""
+    own = tempfile.mkdtemp(prefix="certspec-") if path is None else None
+    try:
+        yield own or os.path.abspath(os.fspath(path or ""))
+    except BaseException:
+        if own is not None:
+            shutil.rmtree(own, True)
+        raise

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ._images import Images, save
+from ._images import Filtered, Images, save
 from ._model import Subject
 from ._options import OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, word
 from ._program import Child, run
@@ -44,10 +44,10 @@ def job(model: object, images: object, labels: object, given: Mapping[str, Any])
     """Put images where the program reads them, for as long as a verb takes."""
     named, file = (isinstance(either, (str, os.PathLike)) for either in (images, model))
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
-        place = None if named else folder  # names are those of where we are
+        place = images.folder if isinstance(images, Filtered) else None if named else folder
         how = given.get("image_layout"), given.get("data_name", "images")
         saved = _named(images, labels, file) if named else save(images, labels, folder, *how)
-        data = f"--data={saved.data}"
+        data = f"--data={saved.data}".replace(f"{place}{os.sep}", "")  # a ledger names no folder
         if file:
             yield Job(place, [data, *_file(model, given, folder)], None, given)
             return

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ._figure import RADIUS, Curve, Panel, Picture, draw
+from ._figure import RADIUS, Curve, Panel
 from ._options import Array, Path, distances, flags, host, integers, numeric, whole
 from ._program import CertspecError, run
 from ._results import (
@@ -27,7 +27,6 @@ from ._table import Cells, Interval, Result, Table
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.axes import Axes
 
 Json = Union[None, bool, int, float, str, list["Json"], dict[str, "Json"]]
 Row = dict[str, Union[int, float, None]]
@@ -241,6 +240,7 @@ class Ledger(Log):
         header: Any = self.header
         most, count = header["rule"]["looks"][-1]["copies"], images or header["data"]["images"]
         name = re.sub(r"^npy:|\.npy.*|\[.*", "", header["data"]["name"])
+        name = re.sub(r"^folder:(.*/)?", "", name)
         data = f"{count:,} images" if name == "images" else f"{name} ({count:,} images)"
         return (f"{data}, {header['model']['name']}, σ = {header['sigma']:g}, n ≤ {most:,}, "
                 f"α = {header['alpha']:g}")
@@ -276,7 +276,7 @@ class Ledger(Log):
         return text
 
 
-class Sweep(dict[str, Ledger], Result):
+class Sweep(dict[str, Ledger], Result, Drawn):
     """The ledgers of a sweep in a folder, under "clean", "fog-3" and so on."""
 
     def __init__(self, folder: Path, own: bool = False) -> None:
@@ -318,13 +318,6 @@ class Sweep(dict[str, Ledger], Result):
             panels.append(Panel(curves, "severity", "average certified radius",
                                 "Average certified radius by severity", about))
         return panels
-
-    def plot(self, ax: Axes | None = None, *, title: str | None = None,
-             columns: float | None = None, out: Path | None = None) -> Picture:
-        """Draw the radius by corruption and by severity; see Ledger.plot."""
-        panels = self._panels()
-        first = panels[0] if title is None else panels[0]._replace(title=title)
-        return draw([first, *panels[1:]], ax, None, columns, out)
 
 
 Source = Union[Path, Log]

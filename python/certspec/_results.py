@@ -17,6 +17,9 @@ class Drawn:
     def _panel(self) -> Panel:
         raise NotImplementedError
 
+    def _panels(self) -> list[Panel]:
+        return [self._panel()]
+
     def plot(self, ax: Axes | None = None, *, label: str | None = None, title: str | None = None,
              columns: float | None = None, out: Path | None = None) -> Picture:
         """Draw it in axes of matplotlib, or as a figure of its own.
@@ -25,9 +28,9 @@ class Drawn:
         2, with letters of 8 points. out saves it as .svg, .png or .pdf. Without matplotlib the
         figure is an Svg, which saves itself.
         """
-        panel = self._panel()
-        titled = panel if title is None else panel._replace(title=title)
-        return draw([titled], ax, label, columns, out)
+        first, *others = self._panels()
+        titled = first if title is None else first._replace(title=title)
+        return draw([titled, *others], ax, label, columns, out)
 
 
 class _Summary(NamedTuple):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
@@ -10,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ._figure import Curve, Panel, Picture, Raster, draw
-from ._images import save
+from ._figure import Curve, Panel, Picture, Raster, Sheet, draw
+from ._images import Filtered, kept, save
 from ._job import data_of, job
 from ._options import ModelOptions, flags, shared, spread, whole
 from ._program import run
 from ._results import Drawn
-from ._table import Cells, Path, Result, Table
+from ._table import Cells, Interval, Path, Result, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,6 +31,8 @@ class Ring(NamedTuple):
     frequency: int
     bins: int  #: frequencies whose distance rounds to it
     mean: float
+    #: of a spectrum, the middle 90 % of its images; of a difference, 95 % for all rings together
+    interval: Interval | None = None
 
 
 class Waves(Result, Drawn):
@@ -40,18 +43,22 @@ class Waves(Result, Drawn):
         self.name, self.what, self.u, self.v = name, what, list(u), list(v)
         self.values, self.about = values, about
         self._rings = list(rings)
+        self._images: tuple[Any, str | None, str] | None = None  #: of a spectrum
 
     def __repr__(self) -> str:
         return f"{self.what}, {len(self.u)} × {len(self.v)} frequencies: {self.about}"
 
     def __sub__(self, other: object) -> "Waves":
-        """The difference of two on the same frequencies; without intervals."""
+        """The difference of two on the same frequencies: of spectra, with intervals by ring."""
         if not isinstance(other, Waves):
             return NotImplemented
         if (self.u, self.v, self.what) != (other.u, other.v, other.what):
             raise ValueError("the two have other frequencies or values; expected one size")
-        rings = [Ring(a.frequency, a.bins, a.mean - b.mean)
-                 for a, b in zip(self.profile(), other.profile())]
+        if self._images and other._images:
+            rings = _apart(self._images, other._images)
+        else:
+            rings = [Ring(a.frequency, a.bins, a.mean - b.mean)
+                     for a, b in zip(self.profile(), other.profile())]
         return Waves(f"{self.name} − {other.name}", self.what, self.u, self.v,
                      self.values - other.values, f"{self.about} − {other.about}", rings)
 
@@ -82,7 +89,9 @@ class Waves(Result, Drawn):
 
     def _curves(self) -> Panel:
         rings = self.profile()
-        curve = Curve(self.name, [ring.frequency for ring in rings], [ring.mean for ring in rings])
+        low, high = ([ring.interval[end] for ring in rings if ring.interval] for end in (0, 1))
+        curve = Curve(self.name, [ring.frequency for ring in rings], [ring.mean for ring in rings],
+                      low, high)
         title = f"{self.what[0].upper()}{self.what[1:]} by ring"
         return Panel([curve], FREQUENCY, self.what, title, self.about)
 
@@ -133,11 +142,74 @@ def spectrum(images: object, *, image_layout: str | None = None,
                                show=False))
     values = np.array(found["amplitude"], float)
     height, width = values.shape
-    return Waves(name, AMPLITUDE, range(-(width // 2), width - width // 2),
-                 range(-(height // 2), height - height // 2), values,
-                 f"{name}, {found['images']} images",
-                 [Ring(one["frequency"], one["bins"], one["amplitude"])
-                  for one in rings["profile"]])
+    spectrum = Waves(name, AMPLITUDE, range(-(width // 2), width - width // 2),
+                     range(-(height // 2), height - height // 2), values,
+                     f"{name}, {found['images']} images",
+                     [Ring(one["frequency"], one["bins"], one["amplitude"],
+                           Interval(one["low"], one["high"])) for one in rings["profile"]])
+    spectrum._images = images, image_layout, data_name
+    return spectrum
+
+
+def _apart(*both: tuple[Any, str | None, str]) -> list[Ring]:
+    """The difference of the amplitudes of two sets, by ring."""
+    with _set(*both[0]) as (here, a, _), _set(*both[1]) as (there, b, _):
+        words = [a.replace("=npy:", f"=npy:{here}/"), b.replace("=npy:", f"=npy:{there}/")]
+        words[1] = words[1].replace("--data", "--than")
+        found = json.loads(run(["spectral", "difference", *words, "--json"], show=False))
+    return [Ring(one["frequency"], one["bins"], one["difference"],
+                 Interval(one["low"], one["high"])) for one in found["rings"]]
+
+
+class Outlier(NamedTuple):
+    """An image whose amplitudes are unlike those of the others."""
+    image: int
+    frequency: int  #: where it is most unlike them
+    score: float  #: above 0: more than others have; beyond ±3.5 is unusual
+
+
+class Outliers(Table[Outlier]):
+    """The images of a set least like the others, with their pictures."""
+    pictures: Sheet
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + self.pictures._repr_html_()
+
+
+def outliers(images: object, count: int = 6, *, image_layout: str | None = None,
+             data_name: str = "images") -> Outliers:
+    """Find the images least like the others by their amplitudes, the most unlike first.
+
+    The score is the largest over rings of frequencies: how many standard deviations the logarithm
+    of the amplitude lies off the median, with the deviation by the median absolute deviation.
+    """
+    with tempfile.TemporaryDirectory(prefix="certspec-") as place, \
+            _set(images, image_layout, data_name) as (folder, data, name):
+        path = os.path.join(place, "unlike.npy")
+        words = [data, f"--most={whole(count, 'count', 1)}", f"--out={path}", "--json"]
+        found = json.loads(run(["spectral", "outliers", *words], folder=folder, show=False))
+        pixels = np.load(path)
+    rows = Outliers(Outlier(**one) for one in found["outliers"])
+    rows.about = f"{name}, {found['images']} images"
+    rows.pictures = Sheet([(name, list(pixels.repeat(3 // pixels.shape[-1], -1)))])
+    return rows
+
+
+def band(images: object, start: int, stop: int, labels: object = None, *,
+         image_layout: str | None = None, data_name: str = "images") -> Filtered:
+    """Keep the frequencies f of start ≤ f < stop alone, in periods over the shorter side.
+
+    The mean of each channel stays; values are rounded to bytes and clipped. What it returns is a
+    data set, which certify and the others take; labels are those of an array.
+    """
+    if whole(stop, "stop", 1) <= whole(start, "start"):
+        raise ValueError(f"start is {start} and stop {stop}; expected start < stop")
+    with kept(None) as own, _set(images, image_layout, data_name, labels) as (folder, data, name):
+        called = re.sub(r"[^\w=.-]+", "-", name).strip("-") + f"-{start}-{stop}"
+        words = [data, f"--from={start}", f"--to={stop}", f"--out={own}/{called}.npy", "--json"]
+        found = json.loads(run(["spectral", "band", *words], folder=folder, show=False))
+    return Filtered(own, called, f"{found['images']} images, frequencies {start} to {stop}",
+                    "labels" in found)
 
 
 def profile(*of: Waves, title: str | None = None, columns: float | None = None,
@@ -154,13 +226,15 @@ def profile(*of: Waves, title: str | None = None, columns: float | None = None,
 
 
 @contextmanager
-def _set(images: Any, layout: str | None, name: str) -> Iterator[tuple[str | None, str, str]]:
+def _set(images: Any, layout: str | None, name: str,
+         labels: object = None) -> Iterator[tuple[str | None, str, str]]:
     """Images in files, the flag that names them, and a short name."""
     if isinstance(images, (str, os.PathLike)):
-        yield None, f"--data={data_of(images)}", os.path.basename(os.fspath(images).rstrip("/"))
+        short = str(getattr(images, "name", "")) or os.path.basename(os.fspath(images).rstrip("/"))
+        yield None, f"--data={data_of(images)}", short
         return
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
-        yield folder, f"--data={save(images, None, folder, layout, name).data}", name
+        yield folder, f"--data={save(images, labels, folder, layout, name).data}", name
 
 
 def cells_of(text: str) -> Table[Cells]:

@@ -256,7 +256,8 @@ def pictures(*sets: Any, count: int = 6) -> Sheet:
     rows = []
     for number, images in enumerate(sets):
         named = isinstance(images, (str, os.PathLike))
-        name = os.path.basename(os.fspath(images)) if named else f"images {number + 1}"
+        name = str(getattr(images, "name", "")) or (
+            os.path.basename(os.fspath(images)) if named else f"images {number + 1}")
         rows.append((name, list(_first(images, whole(count, "count", 1)))))
     return Sheet(rows)
 

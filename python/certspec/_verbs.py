@@ -4,13 +4,12 @@ from __future__ import annotations
 import copy
 import json
 import os
-import shutil
 import tempfile
 import warnings
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union
 
 from . import _program
+from ._images import kept
 from ._job import job
 from ._model import UNSTATED, carried, entrance_of, evaluating, is_module, state_digest
 from ._options import (
@@ -91,24 +90,12 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     An exception in the model stops the run and is raised here; so is Ctrl-C. Both keep what is
     finished. A run that fails is a CertspecError.
     """
-    with _kept(ledger) as place:
+    with kept(ledger) as place:
         path = os.path.join(place, "run.ledger") if ledger is None else place
         words = _run(model, path, sigma, n, given)
         with job(model, images, labels, _former(model, given, path)) as asked:
             asked.run(["certify"], [*words, f"--out={path}"])
     return Ledger(path, place if ledger is None else None)
-
-
-@contextmanager
-def _kept(path: Path | None) -> Iterator[str]:
-    """The path, or a folder that goes where making what it holds fails."""
-    own = tempfile.mkdtemp(prefix="certspec-") if path is None else None
-    try:
-        yield own or os.path.abspath(os.fspath(path or ""))
-    except BaseException:
-        if own is not None:
-            shutil.rmtree(own, True)
-        raise
 
 
 @shared(ModelOptions)
@@ -210,7 +197,7 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     without it they are those of CIFAR-10-C. With a folder, the same call goes on after an
     interruption; without one, the ledgers are kept as long as what is returned.
     """
-    with _kept(folder) as target:
+    with kept(folder) as target:
         clean = os.path.join(target, "clean.ledger")
         words = _run(model, clean, sigma, n, given)
         with job(model, images, labels, _former(model, given, clean)) as asked:

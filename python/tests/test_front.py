@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import certspec
 import numpy as np
+from certspec import _figure
 
 from test_package import COLOURS, LABELS, Folder, brightest, certify, needs_torch, png
 
@@ -49,6 +50,60 @@ class Spectra(Folder):
         whole, some = certspec.spectrum("pics"), certspec.spectrum("pics[count=2]")
         np.testing.assert_array_equal(whole.values, some.values)
         self.assertEqual(repr(whole).split(": ")[1], "pics, 2 images")
+
+    def test_intervals(self):
+        """The middle 90 % of images by ring; of a difference, around the difference of the means."""
+        random = np.random.default_rng(2)
+        few, more = (random.integers(0, most, (20, 8, 8, 3), np.uint8) for most in (100, 256))
+        a, b = certspec.spectrum(few, data_name="few"), certspec.spectrum(more, data_name="more")
+        amplitude = np.fft.fftshift(np.abs(np.fft.fft2(few / 255, axes=(1, 2))).mean(axis=3), axes=(1, 2))
+        far = np.rint(np.hypot(*np.meshgrid(range(-4, 4), range(-4, 4))))
+        by_image = amplitude[:, far == 2].mean(axis=1)
+        ring = a.profile()[2]
+        self.assertAlmostEqual(ring.mean, by_image.mean(), 9)
+        self.assertTrue(by_image.min() <= ring.interval.low < ring.mean < ring.interval.high <= by_image.max())
+        for ring, one, other in zip((a - b).profile(), a.profile(), b.profile()):
+            self.assertAlmostEqual(ring.mean, one.mean - other.mean, 9)
+            self.assertAlmostEqual(sum(ring.interval) / 2, ring.mean, 9)
+            self.assertLess(ring.interval.high, 0)  # every ring of the first is lower
+        low, high = (a - b).plot().axes[0].get_ylim()
+        self.assertTrue(low < (a - b).profile()[0].interval.low and high >= 0)
+        axis = re.findall(r'<text x="36".*?>(.*?)</text>', _figure._svg([(a - b)._panel()], None))
+        self.assertEqual((axis[0], axis[1][0]), ("0", "-"))  # without matplotlib, too
+
+    def test_band(self):
+        """Against NumPy's transform; what it returns is a data set with its labels."""
+        images = np.random.default_rng(3).integers(0, 256, (6, 16, 16, 3), np.uint8)
+        frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(16, 1 / 16), np.fft.fftfreq(16, 1 / 16)))
+        spectrum = np.fft.fft2(images / 255, axes=(1, 2))
+        for start, stop in ((0, 4), (4, 16)):
+            away = (frequency < start) | (frequency >= stop)
+            away[0, 0] = False
+            left = np.where(away[None, :, :, None], 0, spectrum)
+            want = np.rint(255 * np.fft.ifft2(left, axes=(1, 2)).real.clip(0, 1)).astype(int)
+            found = certspec.band(images, start, stop, LABELS, data_name="noise")
+            self.assertLessEqual(np.abs(found.pixels - want).max(), 1)
+            self.assertGreater((found.pixels == want).mean(), 0.999)
+        self.assertEqual(repr(found), "noise-4-16: 6 images, frequencies 4 to 16")
+        run = certspec.certify(brightest, found, sigma=0.25, n=200, rule="fixed", progress=False)
+        header = run.header["data"]["name"]
+        self.assertTrue(header.startswith("npy:noise-4-16.npy"), header)
+        self.assertEqual(run.columns()["label"].tolist(), LABELS.tolist())
+        self.assertEqual(certspec.pictures(images, found, count=2).rows[1][0], "noise-4-16")
+        with self.assertRaisesRegex(ValueError, "start < stop"):
+            certspec.band(images, 4, 4)
+        with self.assertRaisesRegex(certspec.CertspecError, "nowhere"):
+            certspec.band("nowhere", 0, 4)
+
+    def test_outliers(self):
+        """One image has stripes of three periods."""
+        images = np.random.default_rng(4).integers(100, 156, (12, 16, 16, 1), np.uint8)
+        images[7] = np.rint(128 + 100 * np.cos(2 * np.pi * 3 * np.arange(16) / 16))[None, :, None]
+        found = certspec.outliers(images, 2)
+        self.assertEqual((len(found), found[0].image), (2, 7))
+        self.assertGreater(abs(found[0].score), 3.5)
+        np.testing.assert_array_equal(found.pictures.rows[0][1][0], np.repeat(images[7], 3, -1))
+        self.assertEqual(found._repr_html_().count("<img"), 2)
 
     def test_heatmap(self):
         """A model that looks at the mean alone is right at all frequencies but 0."""

@@ -15,14 +15,17 @@ type profileRing struct {
 	Bins      int     `json:"bins"`
 	Amplitude float64 `json:"amplitude"`
 	Power     float64 `json:"power"`
+	// of the amplitude: where the middle 90 % of the images lie; 0 where they are not known one by one
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // printProfile prints the radial profile of the mean amplitude and power.
 func (o *spectrumOptions) printProfile(cmd *cobra.Command, m *measured) error {
 	power := m.Power.Profile()
 	var rings []profileRing
-	for k, r := range m.Amplitude.Profile() {
-		rings = append(rings, profileRing{r.Frequency, r.Bins, r.Mean, power[k].Mean})
+	for k, r := range m.Profile() {
+		rings = append(rings, profileRing{r.Frequency, r.Bins, r.Mean, power[k].Mean, r.Low, r.High})
 	}
 	switch {
 	case cli.IsDrawing(o.out):

@@ -16,7 +16,8 @@ import (
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("spectral", "Measure images and models by frequency: spectra, heat maps, paths", "",
-		spectrumCommand(), heatMapCommand(), cli.ForPapers(pathCommand()), cli.ForPapers(recordCommand()))
+		spectrumCommand(), differenceCommand(), outliersCommand(), bandCommand(), heatMapCommand(),
+		cli.ForPapers(pathCommand()), cli.ForPapers(recordCommand()))
 }
 
 // measured is the mean spectrum of the images that a command names.
@@ -74,7 +75,7 @@ func (o *spectrumOf) source(ctx context.Context) (spectral.Source, error) {
 	if err != nil {
 		return spectral.Source{}, err
 	}
-	return spectral.Source{Shape: x.Shape, Len: x.Len(), Plane: func(dst []float64, image, channel int) error {
+	return spectral.Source{Shape: x.Shape, Len: x.Len(), IDs: x.IDs, Plane: func(dst []float64, image, channel int) error {
 		one, err := x.Read(ctx, image)
 		if err != nil {
 			return err
