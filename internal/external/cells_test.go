@@ -75,7 +75,7 @@ def queue(cells, interrupt):
 try:
     client.wait_for_ready(timeout=120)
     answer, ready = dict(Errors=[], Said=[], First=[]), time.time()
-    while not answer["First"] and time.time() - ready < 60:
+    while not answer["First"] and time.time() - ready < 240:
         answer["First"] = reply(client.complete("nb.Sho", 6)).get("matches", [])
     answer["Waited"] = time.time() - ready
     reply(client.execute('import (\n\t"fmt"\n\t"os"\n\t"time"\n\n\t"github.com/certspec/certspec/rs/bound"\n)'))
