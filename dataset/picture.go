@@ -196,9 +196,9 @@ func (b *block) warning() string {
 // sameKind compares two prepared pictures.
 func sameKind(nameA string, a picture.Image, nameB string, b picture.Image, p Preparation) error {
 	if a.Shape.Height != b.Shape.Height || a.Shape.Width != b.Shape.Width {
-		advice := "[resize=256,crop=224] behind the name brings them to one size"
+		advice := "a resize and a crop bring them to one size: [resize=256,crop=224] behind the name"
 		if p.Resize != (Size{}) {
-			advice = "a crop brings them to one size, as [resize=256,crop=224] behind the name"
+			advice = "a crop brings them to one size: [resize=256,crop=224] behind the name"
 		}
 		return fmt.Errorf("%s: %d×%d pixels; expected %d×%d as in %s (%s)",
 			nameB, b.Shape.Height, b.Shape.Width, a.Shape.Height, a.Shape.Width, nameA, advice)
