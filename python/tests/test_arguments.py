@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import inspect
 import io
 import os
+import pathlib
 import re
 import sys
 import unittest
@@ -269,6 +271,35 @@ class Warnings(Folder):
         text = " ".join(str(one.message) for one in found)
         self.assertIn("certspec.preflight looks for the reason", text)
         self.assertTrue(callable(certspec.preflight))
+
+
+class BrokenHeaders(Folder):
+    def test_every_reader_refuses_them(self):
+        """What Python reads of a ledger passes the checks of the program: no number of a broken one."""
+        run = certify(ledger="good.ledger", identity="mine")
+        text = pathlib.Path("good.ledger").read_text(encoding="utf-8")
+        readers = {
+            "header": lambda x: x.header, "weights": lambda x: x.weights, "verify": lambda x: x.verify(),
+            "report": lambda x: x.report(), "acr": lambda x: x.acr, "rows": lambda x: x.rows(), "len": len,
+            "columns": lambda x: x.columns(), "table": lambda x: x.table(), "curve": lambda x: x.curve(),
+            "certified_accuracy": lambda x: x.certified_accuracy(0.25), "summary": lambda x: x.summary,
+            "compare": lambda x: certspec.compare(run, x),
+            "replay": lambda x: certspec.replay(brightest, x, COLOURS, LABELS, progress=False),
+            "certify": lambda x: certify(ledger=x.path, identity="mine")}
+        for read in readers.values():
+            read(run)
+        for name, (old, new) in {
+                "version": ('"version":', '"version":9'), "key": ('"noise":', '"norm":"l1","noise":'),
+                "seed": ('"seed":"', '"seed":"1'), "sigma": ('"sigma":', '"sigma":-'),
+                "classes": ('"classes":', '"classes":-')}.items():
+            self.assertIn(old, text)
+            body = text.replace(old, new, 1)
+            body = body[:body.rindex("sha256 ")]
+            seal = hashlib.sha256(body.encode()).hexdigest()
+            pathlib.Path("bad.ledger").write_text(f"{body}sha256 {seal}\n", encoding="utf-8")
+            for reader, read in readers.items():
+                with self.subTest(name, reader=reader), self.assertRaises(certspec.CertspecError):
+                    read(certspec.Ledger("bad.ledger"))
 
 
 if __name__ == "__main__":
