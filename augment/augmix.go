@@ -12,22 +12,22 @@ import (
 type AugMixVariant string
 
 const (
-	// AugMixOriginal starts each chain from the clean image, with operations drawn with
+	// augMixOriginal starts each chain from the clean image, with operations drawn with
 	// replacement, each at the level uniform in (0.1, severity).
-	AugMixOriginal AugMixVariant = "original"
-	// AugMixArchive is what the archive of FourierMix does. A chain has three different operations; the first 1 to 3
+	augMixOriginal AugMixVariant = "original"
+	// archiveVariant is what the archive of FourierMix does. A chain has three different operations; the first 1 to 3
 	// are used, each with a severity uniform in 1 … 5. A chain goes on from the end of the one before.
-	AugMixArchive AugMixVariant = "archive"
+	archiveVariant AugMixVariant = "archive"
 )
 
 // AugMixOperations says which operations AugMix draws from.
 type AugMixOperations string
 
 const (
-	// NineOperations are those that share nothing with the corruptions of CIFAR-C.
-	NineOperations AugMixOperations = "nine"
-	// AllOperations are the nine and colour, contrast, brightness and sharpness, which overlap with CIFAR-C.
-	AllOperations AugMixOperations = "all"
+	// ninePool are those that share nothing with the corruptions of CIFAR-C.
+	ninePool AugMixOperations = "nine"
+	// allOperations are the nine and colour, contrast, brightness and sharpness, which overlap with CIFAR-C.
+	allOperations AugMixOperations = "all"
 )
 
 // AugMix is (1−m)·x + m·Σ w_i·chain_i(x), with w ~ Dirichlet(1, …, 1) over the chains and m ~ Beta(1, 1) (Hendrycks et
@@ -86,10 +86,10 @@ func (a AugMix) Apply(im Image, random *Stream) error {
 // chain leaves the end of the next chain in r.now.
 func (a AugMix) chain(r *byteWorkspace, shape pixel.Shape, random *Stream) {
 	operations := augMixOperations
-	if orDefault(a.Operations, NineOperations) == NineOperations {
+	if orDefault(a.Operations, ninePool) == ninePool {
 		operations = operations[:nineOperations]
 	}
-	archive := a.Variant == AugMixArchive
+	archive := a.Variant == archiveVariant
 	if !archive {
 		copy(r.now, r.clean)
 	}
@@ -172,10 +172,10 @@ func (a AugMix) check() error {
 	bad := func(key string, v any, expected string) error {
 		return &OptionError{"augmix", fmt.Sprintf("%s is %v", key, v), expected}
 	}
-	if err := known("augmix", "variant", a.Variant, AugMixOriginal, AugMixArchive); err != nil {
+	if err := known("augmix", "variant", a.Variant, augMixOriginal, archiveVariant); err != nil {
 		return err
 	}
-	if err := known("augmix", "operations", a.Operations, NineOperations, AllOperations); err != nil {
+	if err := known("augmix", "operations", a.Operations, ninePool, allOperations); err != nil {
 		return err
 	}
 	switch {
@@ -183,7 +183,7 @@ func (a AugMix) check() error {
 		return bad("width", a.Width, "1 to 1024 chains")
 	case a.Depth < 0 || a.Depth > 1<<10:
 		return bad("depth", a.Depth, "1 to 1024 operations")
-	case a.Depth > greatestDepth && a.Variant == AugMixArchive:
+	case a.Depth > greatestDepth && a.Variant == archiveVariant:
 		return bad("depth", a.Depth, "1 to 3 operations in the archive's form")
 	case a.Severity != 0 && !(a.Severity >= leastLevel && a.Severity <= 10):
 		return bad("severity", a.Severity, "a level from 0.1 to 10")
@@ -211,8 +211,8 @@ func (a *AugMix) fields() []field {
 				return integer("", "", &a.Depth, 1).parse(text)
 			}},
 		decimal("severity", "greatest level, 0.1 to 10", &a.Severity, defaultSeverity),
-		choice("variant", "how chains are made", &a.Variant, AugMixOriginal, AugMixArchive),
-		choice("operations", "which operations there are", &a.Operations, NineOperations, AllOperations),
+		choice("variant", "how chains are made", &a.Variant, augMixOriginal, archiveVariant),
+		choice("operations", "which operations there are", &a.Operations, ninePool, allOperations),
 	}
 }
 

@@ -57,9 +57,9 @@ func signed(name string) bool {
 func TestAugMixIsItsDefinition(t *testing.T) {
 	shape := pixel.Shape{Height: 20, Width: 32, Channels: 3}
 	used := map[string]int{}
-	for _, a := range []AugMix{{}, {Operations: AllOperations, Depth: 2, Width: 4, Severity: 10}, {Variant: AugMixArchive}, {Variant: AugMixArchive, Operations: AllOperations}} {
-		archive, names := a.Variant == AugMixArchive, augMixNames[:9]
-		if a.Operations == AllOperations {
+	for _, a := range []AugMix{{}, {Operations: allOperations, Depth: 2, Width: 4, Severity: 10}, {Variant: archiveVariant}, {Variant: archiveVariant, Operations: allOperations}} {
+		archive, names := a.Variant == archiveVariant, augMixNames[:9]
+		if a.Operations == allOperations {
 			names = augMixNames
 		}
 		for view := range uint64(40) {

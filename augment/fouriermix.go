@@ -9,19 +9,19 @@ import (
 type AmplitudeLaw string
 
 const (
-	// UniformAmplitude draws each A ~ U(1−s, 1+s): equation 1.
-	UniformAmplitude AmplitudeLaw = "uniform"
-	// SignedHalfAmplitude draws one sign ς per chain and A = 1 + ς·s·U(0, 1), as the archive does:
+	// uniformAmplitude draws each A ~ U(1−s, 1+s): equation 1.
+	uniformAmplitude AmplitudeLaw = "uniform"
+	// signedHalfAmplitude draws one sign ς per chain and A = 1 + ς·s·U(0, 1), as the archive does:
 	// all go up together or down together.
-	SignedHalfAmplitude AmplitudeLaw = "signed_half"
+	signedHalfAmplitude AmplitudeLaw = "signed_half"
 )
 
 // PhaseLaw says how the shifts φ of phases are drawn.
 type PhaseLaw string
 
 const (
-	// NormalPhase draws φ ~ N(0, 5²) truncated to [−s, s], by inversion: equation 2.
-	NormalPhase PhaseLaw = "normal"
+	// normalPhase draws φ ~ N(0, 5²) truncated to [−s, s], by inversion: equation 2.
+	normalPhase PhaseLaw = "normal"
 	// UniformPhase draws φ ~ U(−s, s), as the archive does.
 	UniformPhase PhaseLaw = "uniform"
 )
@@ -33,8 +33,8 @@ const (
 	// Hermitian draws noise on a half plane and mirrors it: A at −(u, v) is that at (u, v), φ its
 	// negative, and 0 where both are the same bin.
 	Hermitian RealMode = "hermitian"
-	// RealPart draws noise at all bins and takes the real part of the inverse: half the variance.
-	RealPart RealMode = "real"
+	// realPartMode draws noise at all bins and takes the real part of the inverse: half the variance.
+	realPartMode RealMode = "real"
 	// Modulus draws noise at all bins and takes the modulus of the inverse, as the archive does.
 	Modulus RealMode = "abs"
 )
@@ -43,17 +43,17 @@ const (
 type ShearUnit string
 
 const (
-	// ShearDegrees are angles in degrees, which makes the shear of the published bounds practically none: the archive.
-	ShearDegrees ShearUnit = "degree"
-	// ShearFactor are the tangents of angles.
-	ShearFactor ShearUnit = "factor"
+	// shearDegrees are angles in degrees, which makes the shear of the published bounds practically none: the archive.
+	shearDegrees ShearUnit = "degree"
+	// shearFactor are the tangents of angles.
+	shearFactor ShearUnit = "factor"
 )
 
 // Sampling says how an affine map reads between pixels.
 type Sampling string
 
 const (
-	NearestSampling  Sampling = "nearest"
+	nearestSampling  Sampling = "nearest"
 	BilinearSampling Sampling = "bilinear"
 )
 
@@ -61,7 +61,7 @@ const (
 type AffineOf string
 
 const (
-	AffineOfImage    AffineOf = "image"    // the image, as in the paper's algorithm
+	affineOfImage    AffineOf = "image"    // the image, as in the paper's algorithm
 	AffineOfSpectral AffineOf = "spectral" // what the spectral perturbation made of it: two states of the archive
 )
 
@@ -175,12 +175,12 @@ func (f FourierMix) check() error {
 		}
 	}
 	for _, err := range []error{
-		known(name, "amplitude_law", f.AmplitudeLaw, UniformAmplitude, SignedHalfAmplitude),
-		known(name, "phase_law", f.PhaseLaw, NormalPhase, UniformPhase),
-		known(name, "real_mode", f.RealMode, Hermitian, RealPart, Modulus),
-		known(name, "shear_unit", f.ShearUnit, ShearDegrees, ShearFactor),
-		known(name, "sampling", f.Sampling, NearestSampling, BilinearSampling),
-		known(name, "affine_of", f.AffineOf, AffineOfImage, AffineOfSpectral),
+		known(name, "amplitude_law", f.AmplitudeLaw, uniformAmplitude, signedHalfAmplitude),
+		known(name, "phase_law", f.PhaseLaw, normalPhase, UniformPhase),
+		known(name, "real_mode", f.RealMode, Hermitian, realPartMode, Modulus),
+		known(name, "shear_unit", f.ShearUnit, shearDegrees, shearFactor),
+		known(name, "sampling", f.Sampling, nearestSampling, BilinearSampling),
+		known(name, "affine_of", f.AffineOf, affineOfImage, AffineOfSpectral),
 	} {
 		if err != nil {
 			return err
@@ -199,16 +199,16 @@ func (f *FourierMix) fields() []field {
 		integer("chains", "number of chains", &f.Chains, defaultChains),
 		list("amplitude", "severities of amplitudes, 0 to 1"+separated, &f.Amplitude, amplitudes...),
 		list("phase", "severities of phases, radians, 0 to π"+separated, &f.Phase, phases...),
-		choice("amplitude_law", "law of amplitudes", &f.AmplitudeLaw, UniformAmplitude, SignedHalfAmplitude),
-		choice("phase_law", "law of phases", &f.PhaseLaw, NormalPhase, UniformPhase),
-		choice("real_mode", "how the inverse transform is made real", &f.RealMode, Hermitian, RealPart, Modulus),
+		choice("amplitude_law", "law of amplitudes", &f.AmplitudeLaw, uniformAmplitude, signedHalfAmplitude),
+		choice("phase_law", "law of phases", &f.PhaseLaw, normalPhase, UniformPhase),
+		choice("real_mode", "how the inverse transform is made real", &f.RealMode, Hermitian, realPartMode, Modulus),
 		list("rotation", "four bounds of rotations, degrees"+separated, &f.Rotation, rotations...),
 		list("translation", "four bounds of translations, fractions of the side"+separated, &f.Translation,
 			translations...),
 		list("shear", "four bounds of shears"+separated, &f.Shear, shears...),
-		choice("shear_unit", "what the bounds of shears are", &f.ShearUnit, ShearDegrees, ShearFactor),
-		choice("sampling", "how affine maps read between pixels", &f.Sampling, NearestSampling, BilinearSampling),
-		choice("affine_of", "what affine maps are applied to", &f.AffineOf, AffineOfImage, AffineOfSpectral),
+		choice("shear_unit", "what the bounds of shears are", &f.ShearUnit, shearDegrees, shearFactor),
+		choice("sampling", "how affine maps read between pixels", &f.Sampling, nearestSampling, BilinearSampling),
+		choice("affine_of", "what affine maps are applied to", &f.AffineOf, affineOfImage, AffineOfSpectral),
 		truth("clip", "clip the view to [0, 1]", &f.Clip),
 	}
 }

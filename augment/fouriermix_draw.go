@@ -20,13 +20,13 @@ type FourierMixChain struct {
 	Spectral          float64 // t, the share of the spectral perturbation beside the affine map
 	AmplitudeSeverity float64
 	PhaseSeverity     float64 // radians
-	Sign              float64 // of SignedHalfAmplitude: −1 or 1; else 0
+	Sign              float64 // of signedHalfAmplitude: −1 or 1; else 0
 	Rotation          float64 // degrees
 	Right, Down       float64 // translation, whole pixels
 	Shear             float64 // tan ψ
 
 	// A and φ of each channel, [channel][bin]: the half spectrum row by row (see fourier.Half), or, in the
-	// modes RealPart and Modulus, all bins row by row.
+	// modes realPartMode and Modulus, all bins row by row.
 	Amplitude, Phase [][]float64
 }
 
@@ -67,7 +67,7 @@ func (f FourierMix) drawChain(c *FourierMixChain, shape pixel.Shape, random *Str
 	c.AmplitudeSeverity = amplitude[random.IntN(len(amplitude))]
 	c.PhaseSeverity = phase[random.IntN(len(phase))]
 	c.Sign = 0
-	if f.AmplitudeLaw == SignedHalfAmplitude {
+	if f.AmplitudeLaw == signedHalfAmplitude {
 		c.Sign = random.Sign()
 	}
 	c.Spectral = random.Float64()
@@ -85,7 +85,7 @@ func (f FourierMix) drawChain(c *FourierMixChain, shape pixel.Shape, random *Str
 	c.Rotation = within(rotation)
 	c.Right = math.Round(within(float64(translation * float64(shape.Width))))
 	c.Down = math.Round(within(float64(translation * float64(shape.Height))))
-	if c.Shear = within(shear); orDefault(f.ShearUnit, ShearDegrees) == ShearDegrees {
+	if c.Shear = within(shear); orDefault(f.ShearUnit, shearDegrees) == shearDegrees {
 		sin, cos := portable.Sincos(c.Shear * (math.Pi / 180))
 		c.Shear = sin / cos
 	}
@@ -136,7 +136,7 @@ func (f FourierMix) law(c *FourierMixChain) noiseLaw {
 	if c.Sign != 0 {
 		l.base, l.slope = 1+float64(c.Sign*c.AmplitudeSeverity/2), float64(c.Sign*c.AmplitudeSeverity)
 	}
-	if orDefault(f.PhaseLaw, NormalPhase) == NormalPhase {
+	if orDefault(f.PhaseLaw, normalPhase) == normalPhase {
 		l.normal = true
 		l.span = 1 - 2*portable.NormalCDF(-c.PhaseSeverity/phaseSigma)
 	}

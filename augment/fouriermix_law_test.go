@@ -64,7 +64,7 @@ func TestNoiseHasItsLaws(t *testing.T) {
 	}{
 		{FourierMix{Phase: []float64{math.Pi / 4}, Amplitude: []float64{.6}}, .6, .900640, .452704},
 		{FourierMix{Phase: []float64{math.Pi / 4}, PhaseLaw: UniformPhase, Amplitude: []float64{.2}}, .2, .900316, .453450},
-		{FourierMix{Phase: []float64{math.Pi / 12}, Amplitude: []float64{.4}, RealMode: RealPart}, .4, .988620, 0},
+		{FourierMix{Phase: []float64{math.Pi / 12}, Amplitude: []float64{.4}, RealMode: realPartMode}, .4, .988620, 0},
 	} {
 		var amplitude, cosine, turn []float64
 		half := fourier.Half{Height: 32, Width: 32}
@@ -122,7 +122,7 @@ func TestPhaseByInversion(t *testing.T) {
 }
 
 func TestSignedHalfAmplitudes(t *testing.T) {
-	f := FourierMix{AmplitudeLaw: SignedHalfAmplitude, Amplitude: []float64{.5}}
+	f := FourierMix{AmplitudeLaw: signedHalfAmplitude, Amplitude: []float64{.5}}
 	up := 0
 	var shares []float64
 	draws(t, f, 300, func(d *FourierMixDraw) {
@@ -182,7 +182,7 @@ func TestRealPartHasHalfTheVariance(t *testing.T) {
 		return sum / n, squares/n - sum*sum/n/n
 	}
 	mean, variance := statistics(Hermitian)
-	realMean, realVariance := statistics(RealPart)
+	realMean, realVariance := statistics(realPartMode)
 	// 204,000 numbers each: the standard error of a mean is below .0008 and that of the ratio below .003.
 	if math.Abs(mean-.900640) > .004 || math.Abs(realMean-.900640) > .004 {
 		t.Errorf("means %v and %v; expected .900640", mean, realMean)

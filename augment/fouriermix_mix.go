@@ -126,7 +126,7 @@ func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixCh
 		}
 		x := r.spectrum[channel]
 		switch f.RealMode {
-		case RealPart:
+		case realPartMode:
 			fourier.Project(r.half, r.factor, r.other, r.whole)
 			multiply(r.factor, x)
 		case Modulus:

@@ -40,8 +40,8 @@ func apart(a, b Image) float64 {
 // Without strength, the view is the image, whatever w, t and m are.
 func TestNoStrengthIsTheImage(t *testing.T) {
 	f := FourierMix{Amplitude: []float64{0}, Phase: []float64{0}, Rotation: still, Translation: still, Shear: still}
-	for _, mode := range []RealMode{Hermitian, RealPart, Modulus} {
-		for _, of := range []AffineOf{AffineOfImage, AffineOfSpectral} {
+	for _, mode := range []RealMode{Hermitian, realPartMode, Modulus} {
+		for _, of := range []AffineOf{affineOfImage, AffineOfSpectral} {
 			for _, shape := range shapes {
 				f.RealMode, f.AffineOf = mode, of
 				im := picture(shape, 3)
@@ -139,7 +139,7 @@ func direct(f FourierMix, im Image, d *FourierMixDraw) []float64 {
 			for u := range h {
 				for v := range w {
 					a, phi := 0.0, 0.0
-					if f.RealMode == RealPart || f.RealMode == Modulus {
+					if f.RealMode == realPartMode || f.RealMode == Modulus {
 						a, phi = c.Amplitude[channel][u*w+v], c.Phase[channel][u*w+v]
 					} else {
 						k, conjugate := half.Bin(u, v)
@@ -209,10 +209,10 @@ func moved(f FourierMix, x []float64, h, w int, c FourierMixChain, k int) float6
 
 func TestMixIsItsDefinition(t *testing.T) {
 	for _, f := range []FourierMix{
-		{}, {RealMode: RealPart}, {RealMode: Modulus}, {Sampling: BilinearSampling}, {AffineOf: AffineOfSpectral}, {Clip: true, Amplitude: []float64{1}},
-		{AmplitudeLaw: SignedHalfAmplitude, PhaseLaw: UniformPhase, Phase: []float64{math.Pi}},
-		{RealMode: Modulus, AffineOf: AffineOfSpectral, Sampling: BilinearSampling, ShearUnit: ShearFactor, Chains: 1, Rotation: []float64{45, 90, 135, 180}},
-		{Shear: []float64{.3, .3, .3, .3}, ShearUnit: ShearFactor, Translation: []float64{.5, .5, .5, .5}, Chains: 5},
+		{}, {RealMode: realPartMode}, {RealMode: Modulus}, {Sampling: BilinearSampling}, {AffineOf: AffineOfSpectral}, {Clip: true, Amplitude: []float64{1}},
+		{AmplitudeLaw: signedHalfAmplitude, PhaseLaw: UniformPhase, Phase: []float64{math.Pi}},
+		{RealMode: Modulus, AffineOf: AffineOfSpectral, Sampling: BilinearSampling, ShearUnit: shearFactor, Chains: 1, Rotation: []float64{45, 90, 135, 180}},
+		{Shear: []float64{.3, .3, .3, .3}, ShearUnit: shearFactor, Translation: []float64{.5, .5, .5, .5}, Chains: 5},
 	} {
 		f.RealMode = orDefault(f.RealMode, Hermitian)
 		for _, shape := range []pixel.Shape{{Height: 8, Width: 8, Channels: 3}, {Height: 6, Width: 5, Channels: 4}, {Height: 1, Width: 7, Channels: 1}, {Height: 11, Width: 1, Channels: 1}, {Height: 1, Width: 1, Channels: 1}} {

@@ -39,11 +39,11 @@ type Cell struct {
 // have marks of their own.
 type Mark string
 
-// The marks. Best and Second are bold, too.
+// The marks. bestMark and Second are bold, too.
 const (
-	Bold   Mark = "bold"
-	Best   Mark = "best"
-	Second Mark = "second"
+	boldMark Mark = "bold"
+	bestMark Mark = "best"
+	Second   Mark = "second"
 )
 
 // At is the cell of a shift, predictor and group.
@@ -190,7 +190,7 @@ func (t *Table) mark() {
 				if !(c.R2 > 0.5) {
 					continue
 				}
-				c.Mark = Bold
+				c.Mark = boldMark
 				switch {
 				case best == nil || c.R2 > best.R2:
 					best, second = c, best
@@ -199,7 +199,7 @@ func (t *Table) mark() {
 				}
 			}
 			if best != nil {
-				best.Mark = Best
+				best.Mark = bestMark
 			}
 			if second != nil {
 				second.Mark = Second

@@ -81,17 +81,6 @@ func ExampleNewProbe() {
 	// Output: 1.00
 }
 
-func ExampleConsistentDistance() {
-	fmt.Println(spectral.ConsistentDistance([]int32{4, 4, 7, 4}))
-	// Output: 2
-}
-
-func ExampleNewLegacy() {
-	// numpy.random.seed(0); numpy.random.permutation(5)
-	fmt.Println(spectral.NewLegacy(0).Permutation(5))
-	// Output: [2 0 1 3 4]
-}
-
 func ExampleTransform() {
 	// A wave of one period over the width, around middle grey, and the same without it.
 	shape := pixel.Shape{Height: 1, Width: 4, Channels: 1}

@@ -238,7 +238,7 @@ func (t *tally) finish() error {
 		if err != nil {
 			return err
 		}
-		t.hff, t.cd = append(t.hff, hff), append(t.cd, float64(ConsistentDistance(t.labels)))
+		t.hff, t.cd = append(t.hff, hff), append(t.cd, float64(consistentDistance(t.labels)))
 		switch t.length {
 		case 0, length:
 			t.length = length

@@ -2,16 +2,16 @@ package spectral
 
 import "fmt"
 
-// Legacy is NumPy's legacy generator (RandomState, MT19937), as far as shuffles need it: published index lists were
+// legacy is NumPy's legacy generator (RandomState, MT19937), as far as shuffles need it: published index lists were
 // drawn with it.
-type Legacy struct {
+type legacy struct {
 	state [624]uint32
 	next  int
 }
 
-// NewLegacy is the generator after seed(seed): init_genrand of Matsumoto and Nishimura (1998).
-func NewLegacy(seed uint32) *Legacy {
-	g := &Legacy{next: 624}
+// newLegacy is the generator after seed(seed): init_genrand of Matsumoto and Nishimura (1998).
+func newLegacy(seed uint32) *legacy {
+	g := &legacy{next: 624}
 	g.state[0] = seed
 	for i := 1; i < len(g.state); i++ {
 		g.state[i] = 1812433253*(g.state[i-1]^g.state[i-1]>>30) + uint32(i)
@@ -20,7 +20,7 @@ func NewLegacy(seed uint32) *Legacy {
 }
 
 // Uint32 is the next 32 bits.
-func (g *Legacy) Uint32() uint32 {
+func (g *legacy) Uint32() uint32 {
 	if g.next == len(g.state) {
 		for i := range g.state {
 			y := g.state[i]&0x80000000 | g.state[(i+1)%624]&0x7fffffff
@@ -37,7 +37,7 @@ func (g *Legacy) Uint32() uint32 {
 }
 
 // Permutation is a permutation of 0 … n−1, as numpy.random.permutation(n).
-func (g *Legacy) Permutation(n int) []int {
+func (g *legacy) Permutation(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -63,7 +63,7 @@ func (g *Legacy) Permutation(n int) []int {
 type Pair [2]int
 
 // FourierPairs draws pairs of different images without replacement: the first 2·pairs entries of
-// NewLegacy(0).Permutation(images), two by two, as the released code of Fridovich-Keil et al. (2022) does for its
+// newLegacy(0).Permutation(images), two by two, as the released code of Fridovich-Keil et al. (2022) does for its
 // amplitude and phase paths (5,000 of 10,000 images of CIFAR-10).
 func FourierPairs(images, pairs int) ([]Pair, error) {
 	if images < 2 {
@@ -73,7 +73,7 @@ func FourierPairs(images, pairs int) ([]Pair, error) {
 		return nil, &InputError{"number of pairs", fmt.Sprint(pairs), fmt.Sprintf("1 to %d, half of the images",
 			images/2)}
 	}
-	return twoByTwo(NewLegacy(0).Permutation(images)[:2*pairs], nil, nil), nil
+	return twoByTwo(newLegacy(0).Permutation(images)[:2*pairs], nil, nil), nil
 }
 
 // twoByTwo makes pairs of the entries of a list, which are places in first and second where these are given.
@@ -112,7 +112,7 @@ func pixelPairs(labels []int, classes, pairs int) (within, between []Pair, err e
 				fmt.Sprintf("1 to %d, half of the images of class %d", len(p)/2, class)}
 		}
 	}
-	g := NewLegacy(0)
+	g := newLegacy(0)
 	for _, p := range places {
 		within = append(within, twoByTwo(g.Permutation(len(p))[:2*pairs], p, p)...)
 	}

@@ -79,9 +79,9 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// ConsistentDistance is the CD of Fridovich-Keil et al. (2022): the number of the first point of a path whose class is
+// consistentDistance is the CD of Fridovich-Keil et al. (2022): the number of the first point of a path whose class is
 // not that of point 0, or the number of points if there is none. Later points do not count.
-func ConsistentDistance(classes []int32) int {
+func consistentDistance(classes []int32) int {
 	for j, c := range classes {
 		if c != classes[0] {
 			return j

@@ -135,7 +135,7 @@ func TestConsistentDistance(t *testing.T) {
 		classes []int32
 		want    int
 	}{{path(), 100}, {path(1), 1}, {path(37), 37}, {later, 50}} {
-		if got := ConsistentDistance(c.classes); got != c.want {
+		if got := consistentDistance(c.classes); got != c.want {
 			t.Errorf("distance %d, want %d", got, c.want)
 		}
 	}

@@ -14,17 +14,17 @@ import (
 type PathKind string
 
 const (
-	AmplitudePaths PathKind = "amplitude" // NewAmplitude
-	PhasePaths     PathKind = "phase"     // NewPhase
-	PixelPaths     PathKind = "pixel"     // NewPixel, within classes and between them
+	amplitudeKind PathKind = "amplitude" // NewAmplitude
+	phaseKind     PathKind = "phase"     // NewPhase
+	PixelPaths    PathKind = "pixel"     // NewPixel, within classes and between them
 )
 
 // PathKinds are all kinds.
-var PathKinds = []PathKind{AmplitudePaths, PhasePaths, PixelPaths}
+var PathKinds = []PathKind{amplitudeKind, phaseKind, PixelPaths}
 
 // releasedPairs are the numbers of pairs of the released code of Fridovich-Keil et al. (2022): of
 // all images; of pixel paths, of each class and of each two classes.
-var releasedPairs = map[PathKind]int{AmplitudePaths: 5000, PhasePaths: 5000, PixelPaths: 200}
+var releasedPairs = map[PathKind]int{amplitudeKind: 5000, phaseKind: 5000, PixelPaths: 200}
 
 // PathSet is paths of a kind between pairs of images.
 type PathSet struct {
@@ -55,9 +55,9 @@ func PathSets(kind PathKind, images *imageset.Images, pairs int, o FourierOption
 	var path Path
 	var err error
 	switch kind {
-	case AmplitudePaths:
+	case amplitudeKind:
 		path, err = NewAmplitude(images.Shape, o)
-	case PhasePaths:
+	case phaseKind:
 		path, err = NewPhase(images.Shape, o)
 	default:
 		path, err = NewPixel(images.Shape, o.Normalization)

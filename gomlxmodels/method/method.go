@@ -132,13 +132,13 @@ func (n Needs) Rows() int {
 type Share string
 
 const (
-	All         Share = "all"          // every row
-	HalfExact   Share = "half_exact"   // half of the rows (rounded down), drawn without replacement
-	HalfReplace Share = "half_replace" // as many draws with replacement: 39 % of the rows on average
+	All                 Share = "all"          // every row
+	HalfExact           Share = "half_exact"   // half of the rows (rounded down), drawn without replacement
+	halfWithReplacement Share = "half_replace" // as many draws with replacement: 39 % of the rows on average
 )
 
 // shareRules lists the rules.
-func shareRules() []Share { return []Share{All, HalfExact, HalfReplace} }
+func shareRules() []Share { return []Share{All, HalfExact, halfWithReplacement} }
 
 // Batch is what a loss is made of.
 type Batch struct {
@@ -218,7 +218,7 @@ func Check(m Method) error {
 		return bad("%d views of an image; expected 1 to %d", n.Views, maxViews)
 	case n.Noises < 1 || n.Noises > maxNoises:
 		return bad("%d noises; expected 1 to %d", n.Noises, maxNoises)
-	case n.Share != "" && n.Share != All && n.Share != HalfExact && n.Share != HalfReplace:
+	case n.Share != "" && n.Share != All && n.Share != HalfExact && n.Share != halfWithReplacement:
 		return bad("share of noisy rows %q; expected one of %q", n.Share, shareRules())
 	case n.Posterior != "" && !slices.Contains(nets.Posteriors(), n.Posterior):
 		return bad("posterior %q; expected none or one of %q", n.Posterior, nets.Posteriors())

@@ -192,7 +192,7 @@ func TestInitialIBP(t *testing.T) {
 		side, width = n, next
 		return mean
 	}
-	got, own, want := mean(InitialIBP), mean(InitialOwn), 0.
+	got, own, want := mean(initialIBP), mean(InitialOwn), 0.
 	for i, l := range layers {
 		if i < 5 {
 			want = expected(i) // a dense layer keeps the mean
@@ -206,7 +206,7 @@ func TestInitialIBP(t *testing.T) {
 	}
 	for _, info := range list {
 		kernel, sum := len(info.Shape) > 1, 0.
-		for _, v := range info.As(InitialIBP).Initialize(1) {
+		for _, v := range info.As(initialIBP).Initialize(1) {
 			sum += math.Abs(float64(v))
 		}
 		if inputs := info.Size() / info.Shape[len(info.Shape)-1]; kernel && math.Abs(sum/float64(info.Size())*float64(inputs)/2-1) > 0.2 || !kernel && sum != 0 {

@@ -30,9 +30,9 @@ const (
 	InputNone        Input = "none"        // nothing: values in [0, 1], as in the smoothing literature
 	InputCenter      Input = "center"      // subtract the CIFAR-10 channel means
 	InputStandardize Input = "standardize" // and divide by the CIFAR-10 channel deviations
-	// InputCIFAR10 is as InputStandardize, by the means and deviations of all pixel values of
+	// cifarInput is as InputStandardize, by the means and deviations of all pixel values of
 	// CIFAR-10, as in RobustNets
-	InputCIFAR10 Input = "cifar10"
+	cifarInput Input = "cifar10"
 	// InputImageNet is as InputStandardize, by the ImageNet statistics, which some CIFAR networks
 	// were trained with
 	InputImageNet Input = "imagenet"
@@ -105,7 +105,7 @@ func find(name string) Network {
 
 // Inputs lists the input layers.
 func Inputs() []Input {
-	return []Input{InputNone, InputCenter, InputStandardize, InputCIFAR10, InputImageNet}
+	return []Input{InputNone, InputCenter, InputStandardize, cifarInput, InputImageNet}
 }
 
 // Posteriors lists what a network may be joined with.
@@ -176,7 +176,7 @@ type Tensor struct {
 	// Running marks an average of batch normalisation: kept by training, not by the optimizer.
 	Running bool
 
-	init, ibp initializer // ibp: nil where InitialIBP changes nothing
+	init, ibp initializer // ibp: nil where initialIBP changes nothing
 }
 
 // Size is the number of values.
@@ -223,7 +223,7 @@ func (a Architecture) Normalization() (mean, deviation []float64) {
 		return cifarMean, nil
 	case InputStandardize:
 		return cifarMean, cifarDeviation
-	case InputCIFAR10:
+	case cifarInput:
 		return pixelMean, pixelDeviation
 	case InputImageNet:
 		return imageNetMean, imageNetDeviation

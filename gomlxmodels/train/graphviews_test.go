@@ -73,7 +73,7 @@ func TestViewsBy(t *testing.T) {
 		"fouriermix alone, not by \"augmix\"": {Own: Own{Views: augment.AugMix{}}, ViewsBy: ViewsByGraph},
 		"not by \"\"":                         {ViewsBy: ViewsByGraph},
 		"no views with \"random-resized-crop\"": {Own: Own{Views: augment.FourierMix{}},
-			ViewsBy: ViewsByGraph, Augment: ResizedCrop},
+			ViewsBy: ViewsByGraph, Augment: resizedCrop},
 		"no maker of views \"device\"": {Own: Own{Views: augment.FourierMix{}}, ViewsBy: "device"},
 	} {
 		o.Own.Method = newMethod(t, "gaussian")

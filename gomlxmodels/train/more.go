@@ -132,7 +132,7 @@ func alike(have, want pixel.Shape) string {
 	case have.Height > want.Height || have.Width > want.Width:
 		prepare = append(prepare, "crop="+size)
 		also = fmt.Sprintf("; resize=%s in the place of crop shrinks them whole, and an augmentation by %s or %s "+
-			"takes random windows without either", size, Crop, CropFlip)
+			"takes random windows without either", size, onlyCrop, CropFlip)
 	}
 	return fmt.Sprintf("[%s] behind its name makes them alike%s", strings.Join(prepare, ","), also)
 }

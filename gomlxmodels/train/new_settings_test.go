@@ -119,7 +119,7 @@ func TestResumeNewSettings(t *testing.T) {
 		o := options(t, dir, path)
 		o.Nesterov, o.Momentum = false, nil
 		o.Optimizer, o.Schedule, o.ScheduleOptions = "adam", "triangular", map[string]any{"peak": 0.5}
-		o.Width, o.Bias, o.Initial, o.LearningRate = 0.5, true, nets.InitialIBP, 0.002
+		o.Width, o.Bias, o.Initial, o.LearningRate = 0.5, true, nets.Initial("ibp"), 0.002
 		o.Own.Method = foreign{0.3}
 		o.Ramps = map[string]schedule.Ramp{"sigma": {From: 0.05, To: 0.1, Over: 7, By: schedule.ByStep}, "more": {To: 1, Over: 3}}
 		o.More = map[string]Set{"out": {Data: out.Subset(dataset.Count(11)), Batch: 5, Augment: CropFlip, Sigma: 0.3}, "more": {Data: out, Batch: 3}}
@@ -156,7 +156,7 @@ func TestResumeNewSettings(t *testing.T) {
 	r := card.Recipe
 	if r.Optimizer != "adam" || r.OptimizerOptions["beta2"] != 0.999 || r.Momentum != nil || *r.WeightDecay != 0 || r.ScheduleOptions["peak"] != 0.5 ||
 		r.Ramps["kappa"] != (schedule.Ramp{To: 0.3, Start: 1, Over: 2}) || r.Ramps["sigma"].From != 0.05 || r.Ramps["more"].Over != 3 ||
-		len(r.Sets) != 2 || r.Initial != nets.InitialIBP || r.Sets[0].Name != "out" || r.Sets[0].Data.Images != 11 || r.Sets[0].Batch != 5 || card.Architecture.Width != 0.5 || !card.Architecture.Bias {
+		len(r.Sets) != 2 || r.Initial != nets.Initial("ibp") || r.Sets[0].Name != "out" || r.Sets[0].Data.Images != 11 || r.Sets[0].Batch != 5 || card.Architecture.Width != 0.5 || !card.Architecture.Bias {
 		t.Errorf("card %+v", card)
 	}
 	if _, err := modelfile.Read(path); err != nil {
@@ -172,7 +172,7 @@ func TestInitial(t *testing.T) {
 	}
 	p := tinyPlan(modelfile.Recipe{})
 	head := p.tensors[indexOf(p.tensors, "head/kernel")]
-	if own := head.Initialize(0); !slices.Equal(begins(""), own) || slices.Equal(begins(nets.InitialIBP), own) || !slices.Equal(begins(nets.InitialIBP), head.As(nets.InitialIBP).Initialize(0)) {
+	if own := head.Initialize(0); !slices.Equal(begins(""), own) || slices.Equal(begins(nets.Initial("ibp")), own) || !slices.Equal(begins(nets.Initial("ibp")), head.As(nets.Initial("ibp")).Initialize(0)) {
 		t.Error("a run begins with other weights")
 	}
 }
@@ -279,7 +279,7 @@ func TestBadNewSettings(t *testing.T) {
 			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=10")}}
 		},
 		`no initialisation "wide"`:      func(o *Options) { o.Initial = "wide" },
-		"begins with those of there":    func(o *Options) { o.Initial, o.From = nets.InitialIBP, "there" },
+		"begins with those of there":    func(o *Options) { o.Initial, o.From = nets.Initial("ibp"), "there" },
 		`noise law is "spectrum:blue`:   func(o *Options) { o.NoiseLaw = "spectrum:blue@0=0.05" },
 		"without σ; expected sigma":     func(o *Options) { o.NoiseLaw, o.Sigma = "spectrum:grey@0=0.05", new(0.0) },
 		"width 1000; expected a factor": func(o *Options) { o.Width = 1000 },

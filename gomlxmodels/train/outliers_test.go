@@ -472,7 +472,7 @@ func TestFurtherWindows(t *testing.T) {
 	}
 	seen := map[window]bool{}
 	for i := range 4000 {
-		v := framingOf(Crop).window(stream(1, moreImageStream, 0, i, 0), from, to)
+		v := framingOf(onlyCrop).window(stream(1, moreImageStream, 0, i, 0), from, to)
 		seen[v] = true
 		out := make([]float32, to.Len())
 		v.cut(values, from, to, out)

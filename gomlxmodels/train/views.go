@@ -16,13 +16,13 @@ const (
 	// CropFlip is zero padding by 4, random crop, flip with probability 1/2: drawn for each view,
 	// after its augmentation.
 	CropFlip modelfile.Augmentation = "crop-flip"
-	Crop     modelfile.Augmentation = "crop" // as crop-flip without the flip
+	onlyCrop modelfile.Augmentation = "crop" // as crop-flip without the flip
 	Flip     modelfile.Augmentation = "flip" // as crop-flip without the crop
-	// ResizedCropFlip is a random part of the image, of 8 to 100 % of its area and a ratio of width
+	// resizedCropFlip is a random part of the image, of 8 to 100 % of its area and a ratio of width
 	// to height from 3/4 to 4/3, in the image's size by the antialiased bilinear filter; and a
 	// flip: what training on ImageNet takes.
-	ResizedCropFlip modelfile.Augmentation = "random-resized-crop-flip"
-	ResizedCrop     modelfile.Augmentation = "random-resized-crop" // the same without the flip
+	resizedCropFlip modelfile.Augmentation = "random-resized-crop-flip"
+	resizedCrop     modelfile.Augmentation = "random-resized-crop" // the same without the flip
 
 	sharedAug = "-shared" // behind one of them: once for an image, before its views are made
 )
@@ -30,7 +30,7 @@ const (
 // Augmentations of Options.Augment.
 func Augmentations() []modelfile.Augmentation {
 	all := []modelfile.Augmentation{NoneAug}
-	for _, a := range []modelfile.Augmentation{CropFlip, Crop, Flip, ResizedCropFlip, ResizedCrop} {
+	for _, a := range []modelfile.Augmentation{CropFlip, onlyCrop, Flip, resizedCropFlip, resizedCrop} {
 		all = append(all, a, a+sharedAug)
 	}
 	return all
@@ -49,13 +49,13 @@ func framingOf(augmentation modelfile.Augmentation) (f framing) {
 	switch modelfile.Augmentation(of) {
 	case CropFlip:
 		f = framing{pad: cropPad, flips: true}
-	case Crop:
+	case onlyCrop:
 		f = framing{pad: cropPad}
 	case Flip:
 		f = framing{flips: true}
-	case ResizedCropFlip:
+	case resizedCropFlip:
 		f = framing{resized: true, flips: true}
-	case ResizedCrop:
+	case resizedCrop:
 		f = framing{resized: true}
 	default:
 		return f

@@ -62,7 +62,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Crop and flip are one for all views of an image before augmentation, and one for each view after it.
+// onlyCrop and flip are one for all views of an image before augmentation, and one for each view after it.
 func TestSharedCrop(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
 	p.views, p.ramps[sigmaRamp] = negative{}, schedule.Ramp{}
@@ -103,7 +103,7 @@ func TestShareOfNoise(t *testing.T) {
 	if count(0) != 128 || count(7) != 128 || slices.Equal(first, p.noisyRows(3, 1, 256)) {
 		t.Error("not half of the rows, or the same ones in two steps")
 	}
-	p.needs.Share = method.HalfReplace
+	p.needs.Share = method.Share("half_replace")
 	total := 0
 	for at := range 500 {
 		total += count(at)

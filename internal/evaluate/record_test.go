@@ -57,7 +57,7 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths, err := spectral.PathSets(spectral.PhasePaths, images, 6, o.Fourier)
+	paths, err := spectral.PathSets(spectral.PathKind("phase"), images, 6, o.Fourier)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -54,9 +55,23 @@ func goList(t *testing.T, args ...string) (all []listed) {
 	}
 }
 
-// load type-checks the declarations of this module from their sources; of other modules it takes what the compiler
-// exported.
+// load gives the declarations of this module, which are read once.
 func load(t *testing.T) *program {
+	loading.Do(func() { loadedOnce = read(t) })
+	if loadedOnce == nil {
+		t.Fatal("the packages could not be read")
+	}
+	return loadedOnce
+}
+
+var (
+	loading    sync.Once
+	loadedOnce *program
+)
+
+// read type-checks the declarations of this module from their sources; of other modules it takes what the compiler
+// exported.
+func read(t *testing.T) *program {
 	var others []string
 	var own []listed
 	for _, p := range goList(t, "-deps", "./...") { // dependencies first
@@ -154,6 +169,43 @@ func TestReachableFromPublicNamesIsPublic(t *testing.T) {
 	}
 	for _, leak := range slices.Sorted(maps.Keys(found)) {
 		t.Errorf("%s cannot be named: publish the type, take another that is public, or unexport the name", leak)
+	}
+}
+
+// The public names by package are pinned: a file lists them, and only shrinks. A new name is added there by hand, with the
+// change that has a cell, a page, an example or a command for it.
+func TestPublicNamesArePinned(t *testing.T) {
+	loaded := load(t)
+	var found []string
+	for path, p := range loaded.packages {
+		if !public(path) || p.Name() == "main" || path == module {
+			continue
+		}
+		for _, o := range names(p) {
+			found = append(found, strings.TrimPrefix(path, module+"/")+"."+o.Name())
+		}
+	}
+	slices.Sort(found)
+	const file = "testdata/names.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(found, "\n")+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Fields(string(text))
+	for _, name := range listed {
+		if _, there := slices.BinarySearch(found, name); !there {
+			t.Errorf("%s is no public name any more: take it off %s", name, file)
+		}
+	}
+	for _, name := range found {
+		if !slices.Contains(listed, name) {
+			t.Errorf("%s is a new public name: unexport it, or add it to %s and say in the commit who needs it", name, file)
+		}
 	}
 }
 

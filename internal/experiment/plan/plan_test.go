@@ -395,7 +395,7 @@ func TestShorter(t *testing.T) {
 	}{
 		{"cpu", 60, 14, 17, "", []int{29, 43, 50}, "B/mnist-8k/good80"},
 		{"cpu", 12, 3, 3, "", []int{6, 9, 10}, "B/goals/short"},
-		{"T3", 84, 20, 24, nets.InitialIBP, []int{40, 60, 70}, "B/goals/short-ibp"},
+		{"T3", 84, 20, 24, nets.Initial("ibp"), []int{40, 60, 70}, "B/goals/short-ibp"},
 	} {
 		s := atTier(t, l, c.tier)
 		m, err := s.Model(c.recipe, 0, 1)

@@ -487,7 +487,7 @@ func TestSetsOfRecipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range models {
-			switch resized := strings.HasPrefix(string(m.Augment), string(train.ResizedCropFlip)); {
+			switch resized := strings.HasPrefix(string(m.Augment), string(modelfile.Augmentation("random-resized-crop-flip"))); {
 			case m.Data == "svhn" && (m.Train != "svhn/train" || m.Test != "svhn/test"):
 				t.Errorf("%s learns from %s", m.Name, m.Train)
 			case resized != (m.Data == tier.ImageNet) && m.Adapt == nil:
