@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/study/tier"
 )
 
@@ -487,7 +486,7 @@ func TestSetsOfRecipes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range models {
-			switch resized := strings.HasPrefix(string(m.Augment), string(modelfile.Augmentation("random-resized-crop-flip"))); {
+			switch resized := strings.HasPrefix(string(m.Augment), "random-resized-crop-flip"); {
 			case m.Data == "svhn" && (m.Train != "svhn/train" || m.Test != "svhn/test"):
 				t.Errorf("%s learns from %s", m.Name, m.Train)
 			case resized != (m.Data == tier.ImageNet) && m.Adapt == nil:

@@ -59,7 +59,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 		}
 		want := train.CropFlip
 		if m.Data == tier.ImageNet {
-			want = modelfile.Augmentation("random-resized-crop-flip")
+			want = "random-resized-crop-flip"
 		}
 		if m.Views == "augmix" {
 			want += "-shared"
