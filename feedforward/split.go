@@ -18,7 +18,7 @@ const (
 	splitRate   = 0.25
 	splitLanes  = kernel.TilePlaces * kernel.Width // subproblems that are bounded at once
 	splitBudget = 1 << 35                          // products of a search, a second or less where vectors are at hand
-	// a small network counts as so many products, since rounds cost time of their own
+	// splitLeast are the products that a small network counts as, since rounds cost time of their own
 	splitLeast = 100_000
 )
 

@@ -1,8 +1,8 @@
 // Package rs certifies image classifiers by randomized smoothing.
 //
-//	run, err := rs.Certify(ctx, model, data, rs.Options{Sigma: 0.25, Ledger: "run.ledger"})
-//	fmt.Println(run.ACR(), run.CertifiedAccuracy(0, 0.25, 0.5))
-//	run, err = rs.Open("run.ledger") // later, without the model
+//	result, err := rs.Certify(ctx, model, data, rs.Options{Sigma: 0.25, Ledger: "run.ledger"})
+//	fmt.Println(result.ACR(), result.CertifiedAccuracy(0, 0.25, 0.5))
+//	result, err = rs.Open("run.ledger") // later, without the model
 //
 // Certify draws noise and writes a ledger; Predict answers for one image; Open reads a ledger, and Verify checks it.
 //
