@@ -16,8 +16,9 @@ var drawnWith sync.Map
 
 // Compare compares two runs on the same images: the average certified radius, and the certified accuracy at some radii,
 // by default at the multiples of ¼ up to the smaller cap. Shown, it says first which settings differ. Then come both
-// curves, the difference b − a at each radius, and a table with intervals, p-values and verdicts: higher, lower or open.
-// Radii are cut at the smaller cap; where more than the model differs, nothing is claimed. An error ends the cell.
+// curves, the difference b − a at each radius, and a table with intervals, p-values and verdicts: higher, lower or
+// open. Radii are cut at the smaller cap; where more than the model differs, nothing is claimed. An error ends the
+// cell.
 func Compare(a, b *rs.Run, radii ...float64) *compare.Comparison {
 	c, err := compared(a, b, radii)
 	end(err)

@@ -9,8 +9,8 @@ import (
 )
 
 // Starts reads what networks have, image by image, that one method trained from several random weights: the average
-// certified radius on some cells, such as clean, fog-3, C or C-bar. The pattern names a path for each start: a folder of
-// ledgers, or a file of results; see study.OpenFiles. An error ends the cell.
+// certified radius on some cells, such as clean, fog-3, C or C-bar. The pattern names a path for each start: a folder
+// of ledgers, or a file of results; see study.OpenFiles. An error ends the cell.
 func Starts(pattern, cells string) *study.Sample {
 	s, err := starts(pattern, cells)
 	end(err)
@@ -39,8 +39,8 @@ func Interval(d resample.Design, statistic func(resample.Draw) float64) resample
 	return found[0]
 }
 
-// Verdicts judges differences together: the p-value of each is corrected by Holm for all of them. A difference is higher
-// or lower where that is below 0.05 and its interval is without 0; else it is open. An error ends the cell.
+// Verdicts judges differences together: the p-value of each is corrected by Holm for all of them. A difference is
+// higher or lower where that is below 0.05 and its interval is without 0; else it is open. An error ends the cell.
 func Verdicts(claims []string, found ...resample.Estimate) *table.Table {
 	if len(claims) != len(found) || len(found) == 0 {
 		end(fmt.Errorf("nb.Verdicts: %d claims for %d differences; expected one for each", len(claims), len(found)))
@@ -64,7 +64,7 @@ func Verdicts(claims []string, found ...resample.Estimate) *table.Table {
 		t.Add(claims[i], e.Value, fmt.Sprintf("%.3f to %.3f", e.Interval.Low, e.Interval.High),
 			table.Rounded{Value: holm[i], Decimals: 4}, verdict)
 	}
-	t.Notes = []string{fmt.Sprintf("p is corrected by Holm for the %d differences of this table; each interval is for its "+
-		"own difference.", len(found))}
+	t.Notes = []string{fmt.Sprintf("p is corrected by Holm for the %d differences of this table; each interval is for "+
+		"its own difference.", len(found))}
 	return t
 }

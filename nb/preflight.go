@@ -11,9 +11,9 @@ import (
 )
 
 // Preflight looks a model over before hours of certification: common mistakes with its data and their noise, and how
-// long the run will take. It classifies about a hundred images as they are, in a few changed forms, and in noisy samples.
-// The noise has a seed of its own, so that a later run draws nothing that was seen here. An error ends the cell: the
-// model cannot take the images, or does not answer. Whatever else is wrong stands in the table.
+// long the run will take. It classifies about a hundred images as they are, in a few changed forms, and in noisy
+// samples. The noise has a seed of its own, so that a later run draws nothing that was seen here. An error ends the
+// cell: the model cannot take the images, or does not answer. Whatever else is wrong stands in the table.
 func Preflight(m classifier.Classifier, data *dataset.Dataset, s Smoothing) *table.Table {
 	o := preflight.Options{Run: s.options()}
 	if named, ok := m.(interface{ ClassNames() ([]string, error) }); ok {

@@ -59,8 +59,8 @@ func calibrated(all []confidences.Certified) []any {
 	}
 	t.Notes = []string{fmt.Sprintf("ECE: expected calibration error in %d bins, of the images that are certified at the "+
 		"radius; the largest is exact.", calibrationBins)}
-	points := Lines(Axes{X: "radius r (ℓ₂; full range of a pixel value = 1)", Y: "expected calibration error", Points: true,
-		Title:   fmt.Sprintf("Calibration error as it is and at worst, of %d images or fewer", all[0].Of),
+	points := Lines(Axes{X: "radius r (ℓ₂; full range of a pixel value = 1)", Y: "expected calibration error",
+		Points: true, Title: fmt.Sprintf("Calibration error as it is and at worst, of %d images or fewer", all[0].Of),
 		Caption: "expected calibration error at each radius, as it is and the largest within the radius"}, now, worst)
 	return []any{points, t}
 }

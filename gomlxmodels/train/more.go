@@ -72,7 +72,8 @@ func (p *plan) loadMore(ctx context.Context) error {
 				alike(have, want))
 		case f.batch < 1 || f.batch > images.Len():
 			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by "+
-				"certspec train --set %s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))
+				"certspec train --set %s.batch=%d", f.batch, images.Name, images.Len(), need.Name,
+				max(1, min(f.batch, images.Len())))
 		case !slices.Contains(Augmentations(), f.augment):
 			return bad("no augmentation %q; there are %s", f.augment, choice.List(Augmentations()))
 		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):

@@ -16,8 +16,8 @@ func Fixed(v float64, decimals int) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// Ranged is a number with its range, to at most so many decimals and no more than two digits of half the range. The ends
-// have more where they would hide, when they are rounded, that a bound lies outside; NaN: no bound.
+// Ranged is a number with its range, to at most so many decimals and no more than two digits of half the range. The
+// ends have more where they would hide, when they are rounded, that a bound lies outside; NaN: no bound.
 func Ranged(v, low, high, bound float64, decimals int) string {
 	carried := func(decimals int) int {
 		for decimals > 0 && (high-low)/2*math.Pow10(decimals) >= 99 {

@@ -10,8 +10,9 @@ import (
 
 func init() { add(90, func() Measure { return &Kept{} }) }
 
-// Kept is the share of its clean radius that an image keeps under a corruption, of the images that are certified as they
-// are: it certifies what is not certified yet, as Radius does, and study's quantity kept follows from these radii.
+// Kept is the share of its clean radius that an image keeps under a corruption, of the images that are certified as
+// they are: it certifies what is not certified yet, as Radius does, and study's quantity kept follows from these
+// radii.
 type Kept struct {
 	tier.Shifts `yaml:",inline"`
 }
