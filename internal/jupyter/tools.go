@@ -42,7 +42,7 @@ type tools struct {
 var (
 	kernelTools = tools{"GoNB and goimports", []string{"github.com/janpfeifer/gonb",
 		"golang.org/x/tools/cmd/goimports"}, ready}
-	// gopls completes words: it can come after the first cell.
+	// completionTools can come after the first cell.
 	completionTools = tools{"gopls, which completes words", []string{"golang.org/x/tools/gopls"}, "gopls-ready"}
 )
 
