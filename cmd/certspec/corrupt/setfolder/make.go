@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/certspec/certspec/corrupt"
@@ -315,7 +316,7 @@ func photographsDigest(folder string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("corrupt: frost: %w", err)
 		}
-		fmt.Fprintf(h, "%d\n", len(data))
+		io.WriteString(h, strconv.Itoa(len(data))+"\n")
 		h.Write(data)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
