@@ -130,7 +130,7 @@ func TestExternalREADME(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	for _, want := range []string{"(x - [0.5]) / [0.25]", "net.ledger: holds: 5 images", "net.ledger: all holds: 5 images", "## ", "[1.0, 1.0, 1.0]"} {
+	for _, want := range []string{"(x - [0.5]) / [0.25]", "net.ledger: holds: 5 images", "net.ledger: all holds: 5 images", "[1.0, 1.0, 1.0]"} {
 		if !strings.Contains(string(output), want) {
 			t.Errorf("no %q in\n%s", want, output)
 		}

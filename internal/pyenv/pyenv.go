@@ -164,7 +164,7 @@ func Ensure(ctx context.Context, set Set, show progress.Reporter) (python string
 
 // addPackages lets an environment import what is installed for another Python, behind its own packages.
 func addPackages(ctx context.Context, python, base string) error {
-	const places = "import sysconfig as s; print(*{s.get_path('purelib'): 1, s.get_path('platlib'): 1}, sep='\n')"
+	const places = "import sysconfig as s; print(*{s.get_path('purelib'): 1, s.get_path('platlib'): 1}, sep='\\n')"
 	theirs, err := exec.CommandContext(ctx, base, "-c", places).Output()
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ def python_words(text: str, arguments: Sequence[str] = ()) -> str:
     """A sentence of the program in the words of Python: functions and arguments, no flags.
 
     >>> python_words("--n 50: expected more; certspec preflight --n0 100 says", ["--n=50"])
-    "n=50: expected more; certspec.preflight n0=100 says"
+    'n=50: expected more; certspec.preflight n0=100 says'
     """
     given = dict(word[2:].partition("=")[::2] for word in arguments if word.startswith("--"))
 

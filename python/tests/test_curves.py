@@ -134,7 +134,7 @@ class Soundness(unittest.TestCase):
         """A panel over a radius has no line that is joined between its places."""
         seen = []
         before = _figure.draw
-        for module in ("_results", "_read"):
+        for module in ("_results", "_front"):
             module = sys.modules[f"certspec.{module}"]
             self.addCleanup(setattr, module, "draw", module.draw)
             module.draw = lambda panels, *rest: seen.extend(panels) or before(panels, *rest)

@@ -184,7 +184,7 @@ class Results(Folder):
             with open(file, encoding="utf-8") as source:
                 rows.update(re.findall(r"Table\[(\w+)\]", source.read()))
         pictures = {"Sheet", "Svg"}
-        for name in set(certspec.__all__) - rows - pictures - {"Interval"}:
+        for name in set(certspec.__all__) - rows - pictures - {"Interval", "Filtered"}:
             thing = getattr(certspec, name)
             if isinstance(thing, type) and not issubclass(thing, Exception):
                 for way in ("_repr_html_", "to_pandas", "to_latex", "to_csv", "save"):
