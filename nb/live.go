@@ -146,7 +146,7 @@ func piece(value any) string {
 	case *Tabular:
 		return v.HTML()
 	}
-	return "<p>" + html.EscapeString(fmt.Sprint(value)) + "</p>"
+	return "<p>" + html.EscapeString(words(value)) + "</p>"
 }
 
 // picture is a figure as a piece of a page.

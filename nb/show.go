@@ -105,7 +105,7 @@ func Show(values ...any) {
 				flush()
 				display(tableBundle(Table(v)))
 			} else {
-				text = append(text, fmt.Sprint(v))
+				text = append(text, words(v))
 			}
 		}
 	}
@@ -113,6 +113,19 @@ func Show(values ...any) {
 	if inNotebook {
 		gonbui.Sync()
 	}
+}
+
+// words are those of a value that is shown as text. What would be addresses ends the cell.
+func words(value any) string {
+	switch value.(type) {
+	case fmt.Stringer, error:
+		return fmt.Sprint(value)
+	}
+	if t := reflect.TypeOf(value); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		end(fmt.Errorf("nb.Show has no form for a %T; expected a figure, a table, a picture, text, or a type with a "+
+			"method String or Table", value))
+	}
+	return fmt.Sprint(value)
 }
 
 func isNil(value any) bool {
@@ -159,7 +172,7 @@ func (f folded) bundle() (map[protocol.MIMEType]any, error) {
 			}
 			page += menu
 		default:
-			page += "<p>" + html.EscapeString(fmt.Sprint(v)) + "</p>"
+			page += "<p>" + html.EscapeString(words(v)) + "</p>"
 		}
 		plain += "\n" + fmt.Sprint(value)
 		page += "\n"

@@ -58,6 +58,22 @@ func TestShowKeepsTheOrder(t *testing.T) {
 	}
 }
 
+// A value without a form ends the cell, alone, folded and live, in the place of addresses.
+func TestShowRefusesAddresses(t *testing.T) {
+	page(t)
+	ended := 0
+	stderr := os.Stderr
+	os.Stderr, exit = nil, func(int) { ended++ }
+	t.Cleanup(func() { os.Stderr, exit = stderr, os.Exit })
+	formless := &struct{ To *int }{new(int)}
+	Show(formless)
+	Show(Fold("more", "text", formless))
+	piece(formless)
+	if ended != 3 {
+		t.Errorf("%d of 3 values without a form ended the cell", ended)
+	}
+}
+
 func TestShowPrintsOutsideNotebooks(t *testing.T) {
 	var out bytes.Buffer
 	stdout = &out

@@ -101,8 +101,8 @@ func TestExternalREADME(t *testing.T) {
 		t.Fatalf("no %q in\n%s", install, block[1])
 	}
 	python := regexp.MustCompile(`(?s)env/bin/python -c '\n(.*?)'`).FindStringSubmatch(block[1])
-	if python == nil || strings.Count(python[1], "\n") > 6 {
-		t.Errorf("more than seven lines of Python:\n%s", block[1])
+	if python == nil || strings.Count(python[1], "\n") != 4 {
+		t.Errorf("not five lines of Python:\n%s", block[1])
 	}
 	packages, err := exec.Command(torch, "-c", "import torch, os; print(os.path.dirname(os.path.dirname(torch.__file__)))").Output()
 	if err != nil {
@@ -133,6 +133,11 @@ func TestExternalREADME(t *testing.T) {
 	for _, want := range []string{"(x - [0.5]) / [0.25]", "net.ledger: holds: 5 images", "net.ledger: all holds: 5 images", "[1.0, 1.0, 1.0]"} {
 		if !strings.Contains(string(output), want) {
 			t.Errorf("no %q in\n%s", want, output)
+		}
+	}
+	for file, want := range map[string]string{"net.md": "\n## ", "curve.pdf": "%PDF-"} {
+		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: no %q in %.200q (%v)", file, want, text, err)
 		}
 	}
 }

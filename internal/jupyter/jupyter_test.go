@@ -3,10 +3,13 @@ package jupyter
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -250,5 +253,61 @@ func TestFollowPassesProgressOn(t *testing.T) {
 	stop()
 	if len(seen) != 0 {
 		t.Errorf("%d reports too many", len(seen))
+	}
+}
+
+// The cells of the launcher's card compile, declarations and statements, with the packages that the kernel knows.
+func TestTemplateCompiles(t *testing.T) {
+	g, err := findGo(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	imports, declared, stated := "", "", ""
+	code := regexp.MustCompile(`(?m)^//.*`).ReplaceAllString(templateText, "")
+	for _, name := range prelude {
+		if strings.Contains(code, name+".") {
+			imports += fmt.Sprintf("import %q\n", modulePath+"/"+name)
+		}
+	}
+	for i, cell := range strings.Split(code, "\n~~~\n") {
+		if i == 0 || strings.HasPrefix(cell, "!") { // words, and a command
+			continue
+		}
+		lines := strings.Split(cell, "\n")
+		start := slices.IndexFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, "run := ") || strings.HasPrefix(line, "nb.Show(")
+		})
+		if start < 0 {
+			start = len(lines)
+		}
+		for _, line := range lines[:start] {
+			if strings.HasPrefix(line, "import ") {
+				imports += line + "\n"
+			} else {
+				declared += line + "\n"
+			}
+		}
+		stated += "func _() {\n" + strings.Join(lines[start:], "\n") + "\n}\n"
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := goVersionOf(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module template\n\ngo " + version + "\n",
+		"go.work": goWork(version, workspace(root)), "main.go": "package main\n\n" + imports + declared + stated +
+			"func main() {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(g.program, "vet", ".")
+	cmd.Dir, cmd.Env = dir, cellEnvironment(g)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -43,6 +43,9 @@ func TestNotebooksAreForPeople(t *testing.T) {
 			}
 			for _, o := range cell.Outputs {
 				page, text := o.seen()
+				for _, found := range goValues.FindAllStringIndex(text, -1) {
+					t.Errorf("%s, cell %d: a value as Go prints it: %s", name, i, around(text, found))
+				}
 				for _, found := range ungrouped.FindAllStringIndex(text, -1) {
 					t.Errorf("%s, cell %d: digits without groups: %s", name, i, around(text, found))
 				}
@@ -72,6 +75,9 @@ func TestNotebooksAreForPeople(t *testing.T) {
 		}
 	}
 }
+
+// goValues are structs, addresses and nothing in the words of Go.
+var goValues = regexp.MustCompile(`&\{|\b0x[0-9a-f]{8,}\b|<nil>`)
 
 var (
 	certifies = regexp.MustCompile(`(?i)certified|\bm?ACR\b|\bradi(us|i)\b|calibration error|Brier score`)

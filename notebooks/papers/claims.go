@@ -26,10 +26,12 @@ import (
 
 // Claims are a family of claims of a table, judged by the results of a folder.
 type Claims struct {
-	Folder, Table, Family string
-	List                  []study.Judged
-	Fixed                 int // results that were there when the family was written down
-	Tier                  string
+	Folder string
+	About  string // name of the table, such as sun2021/table2
+	Family string
+	List   []study.Judged
+	Fixed  int // results that were there when the family was written down
+	Tier   string
 }
 
 // Judged judges a family by a folder below results/experiments. What is judged already, by the same claims, results and
@@ -83,7 +85,7 @@ func judgedBy(folder, table, family string, o resample.Options, useCache bool) (
 		return nil, err
 	}
 	was := cache()[key(folder, table, family)]
-	out := &Claims{Folder: folder, Table: table, Family: family, List: was.List, Fixed: was.Fixed}
+	out := &Claims{Folder: folder, About: table, Family: family, List: was.List, Fixed: was.Fixed}
 	if was.Claims != claims.Digest() {
 		out.Fixed = files
 	}
@@ -157,13 +159,13 @@ func resultsDigest(folder string, printed map[study.Cell]study.PrintedNumber) (d
 	return fmt.Sprintf("sha256:%x", h.Sum(nil)), files, nil
 }
 
-// Rendered is the table of the claims.
-func (c *Claims) Rendered() *nb.Tabular {
+// Table is that of the claims.
+func (c *Claims) Table() *nb.Tabular {
 	t := nb.Columns("claim", "published", "ours", "for these networks", "over starts")
 	for _, j := range c.List {
-		t.Add(say(j), c.published(j), c.ours(j), c.ruling(j, j.Networks), c.ruling(j, j.Starts))
+		t.Add(say(j), c.published(j), c.ours(j), plain(c.ruling(j, j.Networks)), plain(c.ruling(j, j.Starts)))
 	}
-	t.Notes = append([]string{study.Legend}, c.notes()...)
+	t.Notes = append([]string{plain(study.Legend)}, c.notes()...)
 	return t
 }
 

@@ -150,7 +150,7 @@ func (p paper) families() string {
 			continue
 		}
 		c := Judged(r.Claim.Folder, r.Claim.Table, r.Claim.Family)
-		if name := key(c.Folder, c.Table, c.Family); !slices.Contains(names, name) {
+		if name := key(c.Folder, c.About, c.Family); !slices.Contains(names, name) {
 			names = append(names, name)
 			claims += len(c.List)
 			results = max(results, c.Fixed)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"os"
 	"os/exec"
@@ -44,9 +45,6 @@ func (s *State) firstMessage(lines []CellIdAndLine, output string, base error) *
 	if len(all) > 0 {
 		sort.SliceStable(all, func(i, j int) bool { return all[i].rank() < all[j].rank() })
 		text = all[0].said + where(all[0].found, lines, strings.Split(code, "\n"))
-	}
-	if strings.HasPrefix(text, "expected declaration") {
-		text += "\nStatements stand below a line with %% alone."
 	}
 	if more := len(all) - 1; more > 0 {
 		text += fmt.Sprintf("\nand %d more, once this is mended", more)
@@ -109,8 +107,7 @@ func where(found []string, lines []CellIdAndLine, code []string) string {
 // added is where WithMain has put a line into the last cell; line counts from 1, and no cell is -2.
 var added = struct{ cell, line int }{cell: -2}
 
-// WithMain puts a line with %% in front of the statements of a cell that has none, behind its declarations. What is
-// neither stays as it is, for the compiler to say what is wrong.
+// WithMain puts a line with %% in front of the statements of a cell that has none, behind its declarations.
 func WithMain(cell int, lines []string) []string {
 	added.cell = -2
 	at, _ := mainOf(lines)
@@ -145,7 +142,7 @@ func insert(lines []string, at int, line string) []string {
 	return append(append(append([]string(nil), lines[:at]...), line), lines[at:]...)
 }
 
-// mainOf is the line above which %% belongs, -1 for none, and whether the cell parses.
+// mainOf is the line above which %% belongs, -1 for none, and whether the cell parses with it.
 func mainOf(lines []string) (at int, parses bool) {
 	code, own := make([]string, len(lines)), -1
 	for i, line := range lines {
@@ -157,24 +154,29 @@ func mainOf(lines []string) (at int, parses bool) {
 			code[i] = ""
 		}
 	}
-	valid := func(declarations, statements []string) bool {
+	check := func(declarations, statements []string) error {
 		text := "package cell\n" + strings.Join(declarations, "\n") + "\n"
 		if statements != nil {
 			text += "func main() {\n" + strings.Join(statements, "\n") + "\n}"
 		}
 		_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
-		return err == nil
+		return err
 	}
 	if own >= 0 {
-		return -1, valid(code[:own], code[own:])
+		return -1, check(code[:own], code[own:]) == nil
 	}
-	if valid(code, nil) {
+	err := check(code, nil)
+	if err == nil {
 		return -1, true
 	}
 	for at := len(lines) - 1; at >= 0; at-- {
-		if valid(code[:at], code[at:]) {
+		if check(code[:at], code[at:]) == nil {
 			return at, true
 		}
+	}
+	var list scanner.ErrorList // statements that are wrong
+	if errors.As(err, &list) && strings.HasPrefix(list[0].Msg, "expected declaration") {
+		return list[0].Pos.Line - 2, false
 	}
 	return -1, false
 }
