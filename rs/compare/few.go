@@ -81,9 +81,12 @@ func averages(ctx context.Context, values []float64, each int, o resample.Option
 			}
 		}
 		if below < fewest && 2*below < n {
-			q := distuv.Beta{Alpha: float64(below) + 1, Beta: float64(n - below)}.Quantile((1 + o.Confidence) / 2)
+			share, err := resample.Share(below, n, o.Confidence)
+			if err != nil {
+				return nil, err
+			}
 			e := &found[k]
-			e.Interval.Low = min(e.Interval.Low, e.Value-most*(q-float64(below)/float64(n)))
+			e.Interval.Low = min(e.Interval.Low, e.Value-most*(share.High-float64(below)/float64(n)))
 		}
 	}
 	return found, nil

@@ -245,18 +245,17 @@ func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, data
 	}
 	acr := run.ACR()
 	values := map[int]float64{}
-	for _, row := range run.Rows {
-		switch {
-		case row.Label < 0:
-		case r.Metric == ACR:
-			values[row.Image] = 0
-			if row.Correct() {
-				values[row.Image] = row.Radius
+	ids, labels, radii := run.Rows.Vectors()
+	for i, radius := range radii {
+		if labels[i] < 0 {
+			continue
+		}
+		values[ids[i]] = max(radius, 0)
+		if r.Metric == Certified {
+			values[ids[i]] = 0
+			if radius >= r.Radius {
+				values[ids[i]] = 1
 			}
-		case row.Correct() && row.Radius >= r.Radius:
-			values[row.Image] = 1
-		default:
-			values[row.Image] = 0
 		}
 	}
 	r.byImage[f] = values

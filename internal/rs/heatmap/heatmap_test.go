@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -34,7 +35,7 @@ func setUp(t *testing.T) (counting, *dataset.Dataset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := classifier.Constant{Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Class: 3}
+	m := classifier.Constant{Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Class: 5} // that of one of the images
 	return counting{m, &atomic.Int64{}}, d
 }
 
@@ -43,7 +44,7 @@ func options(folder string, m heatmap.Metric) heatmap.Options {
 }
 
 // A model of one class has the same certificates at every frequency: those of rs.Certify on the images as they are. A second metric reads
-// the ledgers; the error is 1 minus the accuracy, and is kept as well.
+// the ledgers; the error is 1 minus the accuracy, and is kept as well. The intervals of rings are those of one value for each image.
 func TestRun(t *testing.T) {
 	m, d := setUp(t)
 	folder := t.TempDir()
@@ -71,6 +72,21 @@ func TestRun(t *testing.T) {
 					break
 				}
 			}
+			low, high := student(run.Rows, metric)
+			switch {
+			case metric == heatmap.Error:
+				if r.Ends != nil {
+					t.Errorf("the images of errors are not kept, but their rings have the ends %v", r.Ends)
+				}
+			case len(r.Ends) != len(r.Profile):
+				t.Errorf("%s: ends %v of %d rings", metric, r.Ends, len(r.Profile))
+			default:
+				for k, ring := range r.Profile {
+					if math.Abs(ring.Low-low) > 1e-6 || math.Abs(ring.High-high) > 1e-6 || r.Ends[k] != [2]float64{ring.Low, ring.High} {
+						t.Errorf("%s: ring %+v, want %v to %v", metric, ring, low, high)
+					}
+				}
+			}
 			if again == 1 && m.calls.Load() != before {
 				t.Errorf("%s: the model was asked again %d times", metric, m.calls.Load()-before)
 			}
@@ -79,6 +95,28 @@ func TestRun(t *testing.T) {
 	if files, _ := filepath.Glob(filepath.Join(folder, "*.ledger")); len(files) != 5 {
 		t.Errorf("%v: want a ledger for each of five frequencies that stand for nine", files)
 	}
+}
+
+// student is the 95 % interval for the mean of four images, whose quantile is 3.182446, not below 0.
+func student(rows rs.Rows, metric heatmap.Metric) (low, high float64) {
+	var values []float64
+	mean, square := 0., 0.
+	for _, row := range rows {
+		v := 0.
+		if row.Class == row.Label && row.Certified() {
+			v = row.Radius
+		}
+		if metric == heatmap.Certified && v > 0 {
+			v = 1 // all radii are above .1
+		}
+		values = append(values, v)
+		mean += v / 4
+	}
+	for _, v := range values {
+		square += (v - mean) * (v - mean) / 3
+	}
+	half := 3.182446 * math.Sqrt(square) / 2
+	return max(mean-half, 0), mean + half
 }
 
 func mustLoad(t *testing.T, d *dataset.Dataset) *dataset.Images {
