@@ -2,8 +2,6 @@ package nb
 
 import (
 	"cmp"
-	crand "crypto/rand"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/certspec/certspec/classifier"
@@ -36,22 +34,10 @@ func predictionSets(m classifier.Classifier, data *dataset.Dataset, c Coverage) 
 	if err != nil {
 		return nil, err
 	}
-	known := 0
-	for _, label := range all.Labels {
-		if label >= 0 {
-			known++
-		}
+	if err := conformal.CheckLabels(all); err != nil {
+		return nil, err
 	}
-	if known < all.Len() {
-		return nil, fmt.Errorf("%s: %d of %d images have no label; expected labels, by which sets are calibrated", all.Name,
-			all.Len()-known, all.Len())
-	}
-	seed := c.Seed
-	for seed == 0 {
-		var random [8]byte
-		_, _ = crand.Read(random[:]) // which never fails
-		seed = binary.LittleEndian.Uint64(random[:])
-	}
+	seed := cmp.Or(c.Seed, conformal.UnknownSeed())
 	calibration, test, err := conformal.Split(all, c.Calibrate, nil, seed)
 	if err != nil {
 		return nil, fmt.Errorf("nb.Coverage.Calibrate: %w", err)
@@ -64,19 +50,12 @@ func predictionSets(m classifier.Classifier, data *dataset.Dataset, c Coverage) 
 	if err != nil {
 		return nil, err
 	}
+	made.Fresh = c.Seed == 0
 	t := Columns("radius", "coverage", "95 % of such samples", "classes in a set")
 	for _, r := range made.Radii {
-		t.Add(r.Radius, r.Clean.Coverage, fmt.Sprintf("%.3f to %.3f", r.Clean.Range[0], r.Clean.Range[1]), r.Clean.Size)
-		if r.Threshold == nil {
-			t.Notes = append(t.Notes, fmt.Sprintf("At %g every set has all %d classes: %d calibration images are needed, "+
-				"there are %d.", r.Radius, made.Classes, r.Needed, made.Calibration))
-		}
+		t.Add(r.Radius, r.Clean.Coverage, span(r.Clean.Range[0], r.Clean.Range[1]), r.Clean.Size)
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("%s on %s, σ = %g: %d images calibrate, %d are tested. A set holds the label "+
-		"with probability at least %g at any point within the radius, over calibration images, test image and the noise "+
-		"of both.", made.Model, setName(made.Data), made.Sigma, made.Calibration, made.Test, 1-made.Miscoverage))
-	if c.Seed != 0 {
-		t.Notes = append(t.Notes, "The seed was chosen: the claim holds for perturbations that do not depend on it only.")
-	}
+	t.Notes = append([]string{fmt.Sprintf("%s on %s, σ = %g: %d images calibrate, %d are tested.", made.Model,
+		setName(made.Data), made.Sigma, made.Calibration, made.Test)}, made.Notes()...)
 	return t, nil
 }

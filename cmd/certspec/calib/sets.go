@@ -1,18 +1,17 @@
 package calib
 
 import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/calib/predictionset"
 	"github.com/certspec/certspec/internal/rs/conformal"
 	"github.com/certspec/certspec/rs/noise"
-
-	crand "crypto/rand"
-	"encoding/binary"
-	"fmt"
-	"io"
-
-	"github.com/spf13/cobra"
 )
 
 // setsOptions holds the values of the flags of "calib sets".
@@ -108,9 +107,7 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 	}
 	seed, fresh := o.seed, !cmd.Flags().Changed("seed")
 	if fresh {
-		var random [8]byte
-		crand.Read(random[:])
-		seed = binary.LittleEndian.Uint64(random[:])
+		seed = conformal.UnknownSeed()
 	}
 	in, err := o.input.Open()
 	if err != nil {
@@ -122,15 +119,8 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	cli.WarnOfSeen(in.Model, all.Name, all.Digest)
-	known := all.Len()
-	for _, label := range all.Labels {
-		if label < 0 {
-			known--
-		}
-	}
-	if known < all.Len() {
-		return fmt.Errorf("%s: %d of %d images have no label; expected labels, by which sets are calibrated", all.Name,
-			all.Len()-known, all.Len())
+	if err := conformal.CheckLabels(all); err != nil {
+		return err
 	}
 	attacked, moved, err := o.readAttacked(all)
 	if err != nil {
@@ -195,16 +185,6 @@ func printSets(out io.Writer, p *conformal.Sets) error {
 		}
 		fmt.Fprintln(w)
 	}
-	cli.Fprintf(w, "\nA set holds the label with probability at least %g at any point within the radius, over "+
-		"calibration images, test image and the noise of both.\n", 1-p.Miscoverage)
-	for _, row := range p.Radii {
-		if row.Threshold == nil {
-			cli.Fprintf(w, "At %g every set has all %d classes: %d calibration images are needed, there are %d.\n",
-				row.Radius, p.Classes, row.Needed, p.Calibration)
-		}
-	}
-	if !p.Fresh {
-		fmt.Fprintln(w, "The seed was chosen: the claim holds for perturbations that do not depend on it only.")
-	}
+	cli.Fprintf(w, "\n%s\n", strings.Join(p.Notes(), "\n"))
 	return w.Flush()
 }

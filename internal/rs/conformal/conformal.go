@@ -41,6 +41,22 @@ type Sets struct {
 	Radii       []AtRadius `json:"radii"`
 }
 
+// Notes are what a reader must know beside the numbers.
+func (s *Sets) Notes() []string {
+	notes := []string{fmt.Sprintf("A set holds the label with probability at least %g at any point within the radius, "+
+		"over calibration images, test image and the noise of both.", 1-s.Miscoverage)}
+	for _, row := range s.Radii {
+		if row.Threshold == nil {
+			notes = append(notes, fmt.Sprintf("At %g every set has all %d classes: %d calibration images are needed, "+
+				"there are %d.", row.Radius, s.Classes, row.Needed, s.Calibration))
+		}
+	}
+	if !s.Fresh {
+		notes = append(notes, "The seed was chosen: the claim holds for perturbations that do not depend on it only.")
+	}
+	return notes
+}
+
 // AtRadius are the sets at a radius.
 type AtRadius struct {
 	Radius    float64   `json:"radius"`

@@ -108,6 +108,17 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+func TestCheckLabels(t *testing.T) {
+	all := grey(3).Indexed()
+	if err := CheckLabels(all); err != nil {
+		t.Error(err)
+	}
+	all.Labels = []int{1, -1, -1}
+	if err := CheckLabels(all); err == nil || !strings.Contains(err.Error(), "2 of 3 images have no label") {
+		t.Error(err)
+	}
+}
+
 func TestAttacked(t *testing.T) {
 	all := grey(4)
 	path := filepath.Join(t.TempDir(), "attacked.json")

@@ -1,11 +1,35 @@
 package conformal
 
 import (
+	crand "crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 
 	"github.com/certspec/certspec/dataset/imageset"
 )
+
+// UnknownSeed draws a seed that nobody knows, so that no perturbation can depend on it.
+func UnknownSeed() uint64 {
+	var random [8]byte
+	_, _ = crand.Read(random[:]) // which never fails
+	return binary.LittleEndian.Uint64(random[:])
+}
+
+// CheckLabels is the error that some images have no label.
+func CheckLabels(all *imageset.Index) error {
+	unknown := 0
+	for _, label := range all.Labels {
+		if label < 0 {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		return fmt.Errorf("%s: %d of %d images have no label; expected labels, by which sets are calibrated", all.Name,
+			unknown, all.Len())
+	}
+	return nil
+}
 
 // Split draws n images to calibrate on, and leaves the others to test. attacked, which may be nil, are images that are
 // tested in any case, and then alone. n is 0 for half of the images, or with attacked ones for all others. Images that
