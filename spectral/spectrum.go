@@ -137,13 +137,13 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		return nil, fmt.Errorf("spectral: %d ids of %d images", len(s.IDs), s.Len)
 	}
 	half := plan.Half()
-	var rings [][]float64
+	var rings *ringMeter
 	if s.IDs != nil {
-		rings = make([][]float64, s.Len)
+		rings = newRingMeter(half, s.Len)
 	}
 	workers := make([]*meter, min(runtime.GOMAXPROCS(0), (s.Len+block-1)/block))
 	for i := range workers {
-		workers[i] = newMeter(plan)
+		workers[i] = newMeter(plan, rings)
 	}
 	amplitude, power := make([]float64, half.Len()), make([]float64, half.Len())
 	start, shown := time.Now(), time.Time{}
@@ -155,7 +155,7 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		used := 0
 		for ; used < len(workers) && first < s.Len; used++ {
 			w, from, to := workers[used], first, min(first+block, s.Len)
-			group.Go(func() { w.err = w.add(s, from, to, rings) })
+			group.Go(func() { w.err = w.add(s, from, to) })
 			first = to
 		}
 		group.Wait()
@@ -181,8 +181,12 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		amplitude[k] /= planes
 		power[k] /= planes
 	}
-	return &Spectrum{Images: s.Len, Channels: s.Shape.Channels, Amplitude: fromHalf(half, amplitude),
-		Power: fromHalf(half, power), IDs: s.IDs, rings: rings}, nil
+	of := &Spectrum{Images: s.Len, Channels: s.Shape.Channels, Amplitude: fromHalf(half, amplitude),
+		Power: fromHalf(half, power), IDs: s.IDs}
+	if rings != nil {
+		of.rings = rings.of
+	}
+	return of, nil
 }
 
 // meter sums the spectra of a block.
@@ -192,20 +196,29 @@ type meter struct {
 	spectrum         fourier.Spectrum[float64]
 	plane, one       []float64
 	amplitude, power []float64
-	places           []int     // of each bin of the half spectrum: its ring among those that have one
-	weights          []float64 // of each bin: its share of its ring
-	count            int       // of rings
+	rings            *ringMeter // of all meters; nil: profiles are not kept
 	err              error
 }
 
-func newMeter(plan *fourier.Plan[float64]) *meter {
+func newMeter(plan *fourier.Plan[float64], rings *ringMeter) *meter {
 	h := plan.Half()
-	m := &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h),
-		plane: make([]float64, h.Height*h.Width),
-		one:   make([]float64, h.Len()), amplitude: make([]float64, h.Len()), power: make([]float64, h.Len())}
-	flat := fromHalf(h, m.one)
+	return &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h),
+		plane: make([]float64, h.Height*h.Width), rings: rings,
+		one: make([]float64, h.Len()), amplitude: make([]float64, h.Len()), power: make([]float64, h.Len())}
+}
+
+// ringMeter keeps the profile of each image.
+type ringMeter struct {
+	places  []int       // of each bin of the half spectrum: its ring among those that have one
+	weights []float64   // of each bin: its share of its ring
+	count   int         // of rings
+	of      [][]float64 // by image and ring
+}
+
+func newRingMeter(h fourier.Half, images int) *ringMeter {
+	flat := fromHalf(h, make([]float64, h.Len()))
 	rings := flat.Profile()
-	m.count = len(rings)
+	m := &ringMeter{count: len(rings), of: make([][]float64, images)}
 	for k := range h.Len() {
 		f := int(math.Round(h.Radius(k)))
 		at := slices.IndexFunc(rings, func(r Ring) bool { return r.Frequency == f })
@@ -215,15 +228,15 @@ func newMeter(plan *fourier.Plan[float64]) *meter {
 	return m
 }
 
-// add sums the spectra of some images, and keeps the profile of each where there is room for it.
-func (m *meter) add(s Source, from, to int, rings [][]float64) error {
+// add sums the spectra of some images.
+func (m *meter) add(s Source, from, to int) error {
 	clear(m.amplitude)
 	clear(m.power)
 	for image := from; image < to; image++ {
 		var profile []float64
-		if rings != nil {
-			profile = make([]float64, m.count)
-			rings[image] = profile
+		if m.rings != nil {
+			profile = make([]float64, m.rings.count)
+			m.rings.of[image] = profile
 		}
 		for channel := range s.Shape.Channels {
 			if err := s.Plane(m.plane, image, channel); err != nil {
@@ -241,7 +254,7 @@ func (m *meter) add(s Source, from, to int, rings [][]float64) error {
 					a = 0
 				}
 				if profile != nil {
-					profile[m.places[k]] += float64(a*m.weights[k]) / float64(s.Shape.Channels)
+					profile[m.rings.places[k]] += float64(a*m.rings.weights[k]) / float64(s.Shape.Channels)
 				}
 				m.amplitude[k] += a
 				m.power[k] += float64(a * a)
