@@ -64,7 +64,7 @@ func compared(a, b *rs.Run, radii []float64) (*compare.Comparison, error) {
 func comparison(c *compare.Comparison) []any {
 	t := Columns("metric", "a", "b", "b − a", "95 %", "p (Holm)", "verdict")
 	add := func(name string, d compare.Difference) {
-		t.Add(name, d.A, d.B, d.Difference, fmt.Sprintf("%.3f to %.3f", d.Interval.Low, d.Interval.High),
+		t.Add(name, d.A, d.B, d.Difference, span(d.Interval.Low, d.Interval.High),
 			table.Rounded{Value: d.Corrected(), Decimals: 4}, c.Verdicts[len(t.Rows)].Verdict)
 	}
 	add("average certified radius", c.ACR)

@@ -132,7 +132,7 @@ func detected(c *ood.Comparison) []any {
 		}
 		say := func(of ood.Estimate) string {
 			i := cmp.Or(of.DeLong, of.Bootstrap)
-			return fmt.Sprintf("%.3f to %.3f", i.Low, i.High)
+			return span(i.Low, i.High)
 		}
 		t.Add(what, *value, say(c.Intervals[name]), *conservative, say(c.Intervals["c"+name]))
 	}

@@ -61,8 +61,7 @@ func Verdicts(claims []string, found ...resample.Estimate) *table.Table {
 		if !(holm[i] < 0.05) {
 			verdict = "open"
 		}
-		t.Add(claims[i], e.Value, fmt.Sprintf("%.3f to %.3f", e.Interval.Low, e.Interval.High),
-			table.Rounded{Value: holm[i], Decimals: 4}, verdict)
+		t.Add(claims[i], e.Value, span(e.Interval.Low, e.Interval.High), table.Rounded{Value: holm[i], Decimals: 4}, verdict)
 	}
 	t.Notes = []string{fmt.Sprintf("p is corrected by Holm for the %d differences of this table; each interval is for "+
 		"its own difference.", len(found))}

@@ -27,8 +27,10 @@ func save(value any, paths []string) error {
 		return errors.New("nb.Save: no path; expected one or more, such as curve.pdf")
 	}
 	saver, ok := value.(interface{ Save(path string) error })
-	if t := tableOf(value); !ok && t != nil {
-		saver, ok = t, true
+	if !ok {
+		if t := tableOf(value); t != nil {
+			saver, ok = t, true
+		}
 	}
 	if !ok {
 		return fmt.Errorf("nb.Save: a %T is neither a figure nor a table: nb.Table makes a table of runs and results", value)

@@ -194,6 +194,9 @@ func differenceFigures(d *spectral.SpectrumDifference) []any {
 	return []any{m, profile, Fold("The numbers", t)}
 }
 
+// span says the ends of an interval.
+func span(low, high float64) string { return fmt.Sprintf("%.3f to %.3f", low, high) }
+
 // direction is the verdict on a difference, first less second, from its interval.
 func direction(low, high float64) string {
 	switch {

@@ -44,12 +44,11 @@ func sweptFigures(s *sweep.Sweep) []any {
 		s.Header.Model.Name, s.Header.Settings())
 	of := figure.Forest{Title: title, X: fmt.Sprintf("average certified radius; bar: %s, %.3f", what, clean)}
 	t := Columns("corruption", "band", "average certified radius", "95 %")
-	t.Add("clean", table.None, clean, table.None)
-	if s.Clean == nil {
-		t.Rows = nil
+	if s.Clean != nil {
+		t.Add("clean", table.None, clean, table.None)
 	}
 	named := func(name, band string, a compare.NamedACR) {
-		t.Add(name, band, a.ACR, fmt.Sprintf("%.3f to %.3f", a.Interval.Low, a.Interval.High))
+		t.Add(name, band, a.ACR, span(a.Interval.Low, a.Interval.High))
 	}
 	named("mean over all (mACR)", table.None, mean.MACR)
 	for _, g := range mean.Groups {
@@ -72,8 +71,8 @@ func sweptFigures(s *sweep.Sweep) []any {
 	t.Notes = []string{fmt.Sprintf("%d images, severities %s. Bands: what a corruption of C disturbs, low, mid or high "+
 		"frequencies.", mean.Images, strings.Trim(fmt.Sprint(mean.Severities), "[]"))}
 	for _, d := range mean.Order {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: %+.3f (%.3f to %.3f), paired by image: %s.", d.Name,
-			d.Difference.Difference, d.Interval.Low, d.Interval.High, direction(d.Interval.Low, d.Interval.High)))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: %+.3f (%s), paired by image: %s.", d.Name,
+			d.Difference.Difference, span(d.Interval.Low, d.Interval.High), direction(d.Interval.Low, d.Interval.High)))
 	}
 	if len(s.Unfinished) > 0 {
 		t.Notes = append(t.Notes, "Left out, as not complete: "+strings.Join(s.Unfinished, ", ")+".")
