@@ -78,7 +78,7 @@ ALL = ./... ./bench/... ./cmd/certcheck/... ./examples/... ./notebooks/...
 
 # What needs neither cgo nor GoMLX compiles in seconds.
 LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/... \
-	./feedforward/... ./lines/... ./ood/... ./internal/evaluate/... ./study ./nb ./engine/pipe/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./table
+	./feedforward/... ./internal/feedforward/kernel ./lines/... ./ood/... ./internal/evaluate/... ./study ./nb ./engine/pipe/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./table
 
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 

@@ -39,7 +39,7 @@ type Cell struct {
 // have marks of their own.
 type Mark string
 
-// The marks. bestMark and Second are bold, too.
+// The marks; the best and the second are bold, too.
 const (
 	boldMark Mark = "bold"
 	bestMark Mark = "best"

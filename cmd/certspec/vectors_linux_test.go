@@ -7,15 +7,22 @@ import (
 	"debug/elf"
 	"debug/gosym"
 	"fmt"
+	"iter"
 	"os"
 	"os/exec"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
+
+// ours begins the names of the program's own packages, after the module's.
+const ours = "github.com/certspec/certspec/"
+
+// vectorKernels are packages whose innermost loops take wide registers.
+var vectorKernels = []string{"augment", "internal/calib/mip", "internal/feedforward/kernel", "internal/intnet",
+	"internal/spectral/fourier", "rs/noise"}
 
 // The compiler writes some instructions in the encoding of SSE, which leaves the upper part of a wide register as it
 // is: between vector instructions Intel's processors wait for it. In the innermost loops of our vector kernels none
@@ -29,39 +36,26 @@ func TestNoLegacyVectorsInLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := functions(t, program)
-	for _, dir := range []string{"augment", "corrupt", "feedforward", "internal/calib/mip", "internal/spectral/fourier",
-		"rs/noise", "spectral"} {
-		from, to := ^uint64(0), uint64(0)
-		for _, f := range table.Funcs {
-			if name := "github.com/certspec/certspec/" + dir + "."; strings.HasPrefix(f.Name, name) {
-				from, to = min(from, f.Entry), max(to, f.End)
-			}
-		}
-		if from >= to {
-			t.Errorf("no function of %s is in the program", dir)
-			continue
-		}
-		dump := exec.Command(objdump, "-d", "--no-show-raw-insn", program,
-			fmt.Sprintf("--start-address=%#x", from), fmt.Sprintf("--stop-address=%#x", to))
-		out, err := dump.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		wide := 0
-		for _, loop := range loopsIn(table, string(out)) {
-			legacy := slices.IndexFunc(loop, instruction.legacy)
-			if !slices.ContainsFunc(loop, instruction.wide) || slices.ContainsFunc(loop, func(i instruction) bool { return i.calls(table) }) {
+	table, found := functions(t, program), map[string]int{}
+	for f, all := range disassembled(t, objdump, program, table) {
+		for _, loop := range loopsIn(f, all) {
+			calls := func(i instruction) bool { return i.calls(table) }
+			if !slices.ContainsFunc(loop, instruction.wide) || slices.ContainsFunc(loop, calls) {
 				continue
 			}
-			wide++
-			if legacy >= 0 {
-				file, line, f := table.PCToLine(loop[legacy].at)
-				t.Errorf("%s: %s:%d: %s %s stands between wide instructions of a loop", f.Name, file, line,
-					loop[legacy].name, loop[legacy].operands)
+			found[strings.TrimPrefix(f.PackageName(), ours)]++
+			if k := slices.IndexFunc(loop, instruction.legacy); k >= 0 {
+				file, line, _ := table.PCToLine(loop[k].at)
+				t.Errorf("%s: %s:%d: %s %s stands between wide instructions of a loop", f.Name, file, line, loop[k].name,
+					loop[k].operands)
 			}
 		}
-		t.Logf("%s: %d loops with wide registers", dir, wide)
+	}
+	t.Logf("loops with wide registers: %v", found)
+	for _, name := range vectorKernels {
+		if found[name] == 0 {
+			t.Errorf("no loop of %s has wide registers; expected its kernels there", name)
+		}
 	}
 }
 
@@ -76,7 +70,7 @@ func functions(t *testing.T, program string) *gosym.Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const known = "github.com/certspec/certspec/cmd/certspec.functions"
+	const known = ours + "cmd/certspec.functions"
 	at := uint64(reflect.ValueOf(functions).Pointer())
 	start := file.Section(".text").Addr // C's code may stand before Go's
 	for {
@@ -100,9 +94,9 @@ type instruction struct {
 	name, operands string
 }
 
-var wideRegister = regexp.MustCompile(`%[yz]mm`)
-
-func (i instruction) wide() bool { return wideRegister.MatchString(i.operands) }
+func (i instruction) wide() bool {
+	return strings.Contains(i.operands, "%ymm") || strings.Contains(i.operands, "%zmm")
+}
 
 // calls reports a call of a function that comes back.
 func (i instruction) calls(table *gosym.Table) bool {
@@ -119,41 +113,70 @@ func (i instruction) legacy() bool {
 	return strings.Contains(i.operands, "%xmm") && !strings.HasPrefix(i.name, "v") && !strings.HasPrefix(i.name, "{")
 }
 
-// loopsIn returns what stands between each backward jump and its target, without the loops inside it.
-func loopsIn(table *gosym.Table, text string) (loops [][]instruction) {
-	of := map[*gosym.Func][]instruction{}
-	form := regexp.MustCompile(`^\s+([0-9a-f]+):\t(\S+)\s*(.*)`)
-	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-		if m := form.FindStringSubmatch(lines.Text()); m != nil {
-			at, _ := strconv.ParseUint(m[1], 16, 64)
-			f := table.PCToFunc(at)
-			of[f] = append(of[f], instruction{at: at, name: m[2], operands: m[3]})
+// disassembled are the program's own functions that have wide registers, with their instructions.
+func disassembled(t *testing.T, objdump, program string, table *gosym.Table) iter.Seq2[*gosym.Func, []instruction] {
+	from, to := ^uint64(0), uint64(0)
+	for _, f := range table.Funcs {
+		if strings.HasPrefix(f.Name, ours) {
+			from, to = min(from, f.Entry), max(to, f.End)
 		}
 	}
-	for f, all := range of {
-		if f == nil || !strings.HasPrefix(f.Name, "github.com/certspec/certspec/") {
-			continue
+	dump := exec.Command(objdump, "-d", "--no-show-raw-insn", program, fmt.Sprintf("--start-address=%#x", from),
+		fmt.Sprintf("--stop-address=%#x", to))
+	return func(yield func(*gosym.Func, []instruction) bool) {
+		text, err := dump.StdoutPipe()
+		if err == nil {
+			err = dump.Start()
 		}
-		type span struct{ from, to int }
-		var spans []span
-		for to, i := range all {
-			target, _, _ := strings.Cut(i.operands, " ")
-			address, err := strconv.ParseUint(strings.TrimPrefix(target, "0x"), 16, 64)
-			if !strings.HasPrefix(i.name, "j") || err != nil || address < f.Entry || address > i.at {
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, all := &table.Funcs[0], []instruction(nil)
+		whole := func() {
+			if strings.HasPrefix(f.Name, ours) && slices.ContainsFunc(all, instruction.wide) {
+				yield(f, all)
+			}
+		}
+		for lines := bufio.NewScanner(text); lines.Scan(); {
+			place, rest, is := strings.Cut(lines.Text(), ":\t")
+			at, err := strconv.ParseUint(strings.TrimSpace(place), 16, 64)
+			if !is || err != nil {
 				continue
 			}
-			from := slices.IndexFunc(all, func(i instruction) bool { return i.at == address })
-			spans = append(spans, span{from: from, to: to})
-		}
-		for _, s := range spans {
-			own := slices.Clone(all[s.from : s.to+1])
-			for _, inner := range spans {
-				if inner != s && s.from <= inner.from && inner.to <= s.to {
-					clear(own[inner.from-s.from : inner.to-s.from+1])
-				}
+			if next := table.PCToFunc(at); next != nil && next != f {
+				whole()
+				f, all = next, nil
 			}
-			loops = append(loops, own)
+			name, operands, _ := strings.Cut(rest, " ")
+			all = append(all, instruction{at, name, strings.TrimSpace(operands)})
 		}
+		whole()
+		if err := dump.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// loopsIn returns what stands between each backward jump of a function and its target, without the loops inside it.
+func loopsIn(f *gosym.Func, all []instruction) (loops [][]instruction) {
+	type span struct{ from, to int }
+	var spans []span
+	for to, i := range all {
+		target, _, _ := strings.Cut(i.operands, " ")
+		address, err := strconv.ParseUint(strings.TrimPrefix(target, "0x"), 16, 64)
+		if !strings.HasPrefix(i.name, "j") || err != nil || address < f.Entry || address > i.at {
+			continue
+		}
+		spans = append(spans, span{slices.IndexFunc(all, func(i instruction) bool { return i.at == address }), to})
+	}
+	for _, s := range spans {
+		own := slices.Clone(all[s.from : s.to+1])
+		for _, inner := range spans {
+			if inner != s && s.from <= inner.from && inner.to <= s.to {
+				clear(own[inner.from-s.from : inner.to-s.from+1])
+			}
+		}
+		loops = append(loops, own)
 	}
 	return loops
 }

@@ -62,7 +62,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// onlyCrop and flip are one for all views of an image before augmentation, and one for each view after it.
+// Crop and flip are one for all views of an image before augmentation, and one for each view after it.
 func TestSharedCrop(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
 	p.views, p.ramps[sigmaRamp] = negative{}, schedule.Ramp{}

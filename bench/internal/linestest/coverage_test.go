@@ -13,8 +13,8 @@ import (
 
 // Every interval that is given holds the truth in 93 % or more, from 3 to 12 models and 100 to 100,000 images: a
 // share of 93 % stays below the bound of four standard errors with probability 3·10⁻⁵. Fewer than four models have
-// none over models. Of models on the line at most 5 % may be
-// called effectively robust or fragile, 2.5 % on each side. "go run ./bench coverage" counts 500 of each.
+// none over models. Of models on the line at most 5 % may be called effectively robust or fragile, 2.5 % on each side.
+// "go run ./bench coverage" counts 500 of each.
 func TestCoverage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: a simulation of coverage")

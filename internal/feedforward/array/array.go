@@ -87,7 +87,7 @@ func Broadcast(x, y []int) (dims []int, ok bool) {
 	return dims, true
 }
 
-// Fits gives the number of values of dimensions, each at least 1; false where there are more than mostValues.
+// Fits gives the number of values of dimensions, each at least 1; false where there are more than MostValues.
 func Fits(dims []int) (int, bool) {
 	n := 1
 	for _, d := range dims {
