@@ -21,7 +21,7 @@ func TestPythonCompiles(t *testing.T) {
 	}
 }
 
-// The package stays a door to the program: 3,800 lines, 100 columns, no function above 40 lines.
+// The package stays a door to the program: 3,740 lines, 100 columns, no function above 40 lines.
 func TestSizeOfPythonPackage(t *testing.T) {
 	files, err := filepath.Glob("../../python/certspec/*.py")
 	if err != nil || len(files) < 10 {
@@ -41,7 +41,7 @@ func TestSizeOfPythonPackage(t *testing.T) {
 			}
 		}
 	}
-	if total > 3800 {
-		t.Errorf("python/certspec has %d lines; expected at most 3,800", total)
+	if total > 3740 {
+		t.Errorf("python/certspec has %d lines; expected at most 3,740", total)
 	}
 }

@@ -308,13 +308,12 @@ def _drawn(at: Place, curve: Curve, colour: str) -> list[str]:
 
 def _raster(raster: Raster) -> list[str]:
     """A map as a picture, with the values at the ends of its scale and of its axes."""
-    pixels = shades(raster.values / (raster.most or 1.0))[::-1]
-    content = base64.b64encode(png(pixels)).decode()
+    values = shades(raster.values / (raster.most or 1.0))[::-1]
     left, right, low, high = raster.extent
-    bar = base64.b64encode(png(shades(np.linspace(1, 0, 64)[:, None]))).decode()
+    bar = shades(np.linspace(1, 0, 64)[:, None])
     parts = [f'<image x="{x}" y="8" width="{width}" height="248" preserveAspectRatio="none" '
-             f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
-             for x, width, data in ((106, 248, content), (372, 10, bar))]
+             f'style="image-rendering:pixelated" href="{address(pixels)}"/>'
+             for x, width, pixels in ((106, 248, values), (372, 10, bar))]
     parts += [_text(386, y, f"{value:.3g}", "start") for y, value in ((256, 0), (16, raster.most))]
     parts.append(_text(400, 140, raster.label, more='transform="rotate(-90 400 140)"'))
     for share in (0, 0.25, 0.5, 0.75, 1):
@@ -324,12 +323,9 @@ def _raster(raster: Raster) -> list[str]:
 
 
 def shades(shares: NDArray[np.float64]) -> Pixels:
-    """The colours of shares of a scale from 0, dark, to 1, bright; grey where there is none."""
-    known = np.isfinite(shares)
-    place = np.clip(np.where(known, shares, 0), 0, 1)
-    ends = np.linspace(0, 1, len(SCALE))
+    """The colours of shares of a scale from 0, dark, to 1, bright."""
+    place, ends = np.clip(shares, 0, 1), np.linspace(0, 1, len(SCALE))
     colours = np.stack([np.interp(place, ends, [c[k] for c in SCALE]) for k in range(3)], -1)
-    colours[~known] = 128
     rounded: Pixels = np.rint(colours).astype(np.uint8)
     return rounded
 
@@ -347,6 +343,11 @@ def png(pixels: Pixels) -> bytes:
             + chunk(b"IEND", b""))
 
 
+def address(pixels: Pixels) -> str:
+    """A picture as an address of a page."""
+    return "data:image/png;base64," + base64.b64encode(png(pixels)).decode()
+
+
 class Sheet:
     """Pictures in rows, a name before each row. `save` writes a .png."""
 
@@ -361,8 +362,7 @@ class Sheet:
         for name, images in self.rows:
             cells = "".join(
                 f'<td><img alt="{escape(name)} {number}" style="image-rendering:pixelated;'
-                f'height:96px" src="data:image/png;base64,{base64.b64encode(png(image)).decode()}">'
-                "</td>" for number, image in enumerate(images))
+                f'height:96px" src="{address(image)}"></td>' for number, image in enumerate(images))
             lines.append(f'<tr><th style="text-align:left">{escape(name)}</th>{cells}</tr>')
         return "<table>" + "".join(lines) + "</table>"
 

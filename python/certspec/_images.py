@@ -24,7 +24,7 @@ LABEL_KEYS = ("label", "labels", "fine_label")
 
 class Images(NamedTuple):
     """Images in files of a folder."""
-    data: str  #: value of --data
+    data: str  #: value of --data, with whole paths
     first: Pixels  #: the first one, (height, width, channels)
     size: int  #: number of images
     labels: NDArray[np.int64] | None
@@ -40,10 +40,10 @@ def save(images: object, labels: object, folder: str, layout: str | None, name: 
         with open(path, "wb") as file:
             first, count, found = _write(file, _pieces(images, labels), layout)
         known = _labels(found, labels, count)
-        data = f"npy:{name}.npy"
+        data = f"npy:{path}"
         if known is not None:
             np.save(os.path.join(folder, "labels.npy"), known)
-            data += ",labels.npy"
+            data += f",{folder}/labels.npy"
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

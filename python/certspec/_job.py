@@ -40,14 +40,22 @@ class Job:
 
 
 @contextmanager
-def job(model: object, images: object, labels: object, given: Mapping[str, Any]) -> Iterator[Job]:
-    """Put images where the program reads them, for as long as a verb takes."""
+def job(model: object, images: object, labels: object, given: Mapping[str, Any],
+        here: bool = False) -> Iterator[Job]:
+    """Put images where the program reads them, for as long as a verb takes.
+
+    The program runs in the folder of the images, so that a ledger names no folder; or here.
+    """
     named, file = (isinstance(either, (str, os.PathLike)) for either in (images, model))
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
         place = images.folder if isinstance(images, Filtered) else None if named else folder
         how = given.get("image_layout"), given.get("data_name", "images")
         saved = _named(images, labels, file) if named else save(images, labels, folder, *how)
-        data = f"--data={saved.data}".replace(f"{place}{os.sep}", "")  # a ledger names no folder
+        data = f"--data={saved.data}"
+        if here or place is None:
+            place = None
+        else:
+            data = data.replace(place + os.sep, "")
         if file:
             yield Job(place, [data, *_file(model, given, folder)], None, given)
             return

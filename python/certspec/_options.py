@@ -97,9 +97,8 @@ def shared(kind: type) -> Callable[[Result], Result]:
     """Let help() show the arguments that a verb shares with others, and refuse those of none."""
     def decorate(function: Result) -> Result:
         own = signature(function)
-        kept = [p.replace(annotation=Note(str(p.annotation))) for p in own.parameters.values()
-                if p.kind is not Parameter.VAR_KEYWORD]
-        more = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=Note(note.__forward_arg__),
+        kept = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        more = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=note.__forward_arg__,
                           default=DEFAULTS.get(name)) for name, note in kind.__annotations__.items()
                 if name not in own.parameters]
         names = [parameter.name for parameter in kept + more]
@@ -113,8 +112,7 @@ def shared(kind: type) -> Callable[[Result], Result]:
                     raise TypeError(f"{function.__name__}() has no argument {name!r}{hint}")
             return function(*arguments, **given)
 
-        back = Note(str(own.return_annotation))
-        checked.__dict__["__signature__"] = Lines(kept + more, return_annotation=back)
+        checked.__dict__["__signature__"] = own.replace(parameters=kept + more)
         return cast(Result, checked)
 
     return decorate
@@ -123,12 +121,11 @@ def shared(kind: type) -> Callable[[Result], Result]:
 def readable(function: Any) -> None:
     """Let help() show annotations as they are written."""
     own = signature(function)
-    if not isinstance(own, Lines):
-        noted = [p if p.annotation is p.empty else p.replace(annotation=Note(str(p.annotation)))
-                 for p in own.parameters.values()]
-        back = own.return_annotation
-        function.__signature__ = Lines(noted, return_annotation=back if back is own.empty
-                                       else Note(str(back)))
+    noted = [p if p.annotation is p.empty else p.replace(annotation=Note(str(p.annotation)))
+             for p in own.parameters.values()]
+    back = own.return_annotation
+    function.__signature__ = Lines(noted, return_annotation=back if back is own.empty
+                                   else Note(str(back)))
 
 
 def flags(given: Mapping[str, object]) -> list[str]:

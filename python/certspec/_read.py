@@ -12,7 +12,6 @@ import tempfile
 import warnings
 import weakref
 from html import escape
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Mapping, Sequence, Union, overload
 
 import numpy as np
@@ -38,7 +37,7 @@ WHOLE = ("idx", "label", "predict", "correct", "nA", "n", "nused", "misses")
 STEPS = 200  #: most steps of a curve that are drawn
 
 
-def _columns(text: str) -> Columns:
+def columns_of(text: str) -> Columns:
     """The columns of a CSV text of numbers, some of which may be missing."""
     names, _, body = text.partition("\n")
     body = re.sub("(?<=,)(?=[,\n])", "nan", body)
@@ -165,7 +164,7 @@ class Log(Result, Drawn):
 
     def columns(self) -> Columns:
         """The table of read_ledger as an array for each column; NaN where a value is missing."""
-        return _columns(self.to_csv())
+        return columns_of(self.to_csv())
 
     @overload
     def certified_accuracy(self, radii: float) -> float: ...
@@ -306,15 +305,14 @@ class Sweep(dict[str, Ledger], Result, Drawn):
         title = "Average certified radius by corruption"
         panels = [Panel([curve], "", "average certified radius", title, about, names)]
         cells = run(["ledger", "metrics", *(one.path for one in self.values()), "--json"])
-        found = dict(zip(self, (json.loads(line)["acr"] for line in cells.splitlines())))
-        lines: dict[str, list[tuple[float, float]]] = {}
-        for name, acr in found.items():
+        lines: dict[str, dict[float, float]] = {}
+        for name, line in sorted(zip(self, cells.splitlines())):  # severities are of one digit
             kind, _, severity = name.rpartition("-")
             if severity.isdigit():
-                lines.setdefault(kind, []).append((float(severity), acr))
+                lines.setdefault(kind, {})[float(severity)] = json.loads(line)["acr"]
         if max(map(len, lines.values()), default=0) > 1:
-            curves = [Curve(kind.replace("_", " "), [x for x, _ in sorted(at)],
-                            [y for _, y in sorted(at)]) for kind, at in lines.items()]
+            curves = [Curve(kind.replace("_", " "), list(at), list(at.values()))
+                      for kind, at in lines.items()]
             panels.append(Panel(curves, "severity", "average certified radius",
                                 "Average certified radius by severity", about))
         return panels
@@ -336,12 +334,11 @@ def compare(a: Source, b: Source, radii: float | Sequence[float] = RADII) -> Com
     """
     words = [path_of(a), path_of(b), "--json", *flags({"radii": distances(radii, "radii")})]
     found = json.loads(run(["ledger", "compare", *words]))
-    verdicts = [one["verdict"] for one in found.get("verdicts", ())]
-    both = zip_longest((found["acr"], *found["certified_accuracy"]), verdicts)
-    rows = [made(Difference, {**one, "verdict": verdict or ""}) for one, verdict in both]
-    for warning in found.get("warnings", ()):
+    both = zip((found["acr"], *found["certified_accuracy"]), found["verdicts"])
+    rows = [made(Difference, {**one, "verdict": judged["verdict"]}) for one, judged in both]
+    for warning in found["warnings"]:
         warnings.warn(warning, stacklevel=2)
-    return Comparison(found["images"], rows[0], Table(rows[1:]), found.get("heading", ""),
+    return Comparison(found["images"], rows[0], Table(rows[1:]), found["heading"],
                       found.get("cap"), tuple(found.get("beyond") or ()))
 
 

@@ -17,7 +17,7 @@ from ._job import data_of, job
 from ._options import ModelOptions, flags, shared, spread, whole
 from ._program import run
 from ._results import Drawn
-from ._table import Cells, Interval, Path, Result, Table
+from ._table import Interval, Path, Result, Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -39,7 +39,7 @@ class Waves(Result, Drawn):
     """A value for each frequency: `values[v, u]`, frequency (0, 0) in the middle. See `profile`."""
 
     def __init__(self, name: str, what: str, u: Sequence[int], v: Sequence[int], values: Grid,
-                 about: str, rings: Sequence[Ring] = ()) -> None:
+                 about: str, rings: Sequence[Ring]) -> None:
         self.name, self.what, self.u, self.v = name, what, list(u), list(v)
         self.values, self.about = values, about
         self._rings = list(rings)
@@ -58,31 +58,25 @@ class Waves(Result, Drawn):
             rings = _apart(self._images, other._images)
         else:
             rings = [Ring(a.frequency, a.bins, a.mean - b.mean)
-                     for a, b in zip(self.profile(), other.profile())]
+                     for a, b in zip(self._rings, other._rings)]
         return Waves(f"{self.name} − {other.name}", self.what, self.u, self.v,
                      self.values - other.values, f"{self.about} − {other.about}", rings)
 
     def profile(self) -> Table[Ring]:
         """The mean over the frequencies of each ring."""
-        if self._rings:
-            return Table(self._rings)
-        far = np.rint(np.hypot(*np.meshgrid(self.u, self.v))).astype(int)
-        known = np.isfinite(self.values)
-        rings = [(r, self.values[(far == r) & known]) for r in range(int(far.max()) + 1)]
-        return Table(Ring(r, len(some), float(some.mean())) for r, some in rings if len(some))
+        return Table(self._rings)
 
     def _records(self) -> Sequence[Mapping[str, object]]:
         return self.profile()._records()
 
     def _panel(self) -> Panel:
-        known = self.values[np.isfinite(self.values)]
-        if known.min(initial=0) < 0:  # a difference has two signs
+        if self.values.min() < 0:  # a difference has two signs
             return self._curves()
         logs = self.what == AMPLITUDE
         shown = np.log10(1 + self.values) if logs else self.values
         extent = (self.u[0] - 0.5, self.u[-1] + 0.5, self.v[0] - 0.5, self.v[-1] + 0.5)
         label = f"log₁₀(1 + {self.what})" if logs else self.what
-        most = float(np.nanmax(shown)) or 1.0
+        most = float(shown.max()) or 1.0
         return Panel((), "u (periods over the width)", "v (periods over the height)",
                      f"{self.what[0].upper()}{self.what[1:]} by frequency", self.about,
                      map=Raster(shown, extent, label, most))
@@ -110,7 +104,6 @@ def heatmap(model: object, images: object, labels: object = None, *, sigma: floa
     a disturbance in each channel.
     """
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
-        path = os.path.join(folder, "map.tsv")
         words = flags({"epsilon": epsilon, "window": whole(most, "most", 1)})
         if sigma is None:
             words.append("--metric=error")
@@ -118,16 +111,13 @@ def heatmap(model: object, images: object, labels: object = None, *, sigma: floa
             words += ["--metric=acr", f"--ledgers={folder}/ledgers",
                       *flags({"sigma": spread(sigma), "n": whole(n, "n", 1)})]
         with job(model, images, labels, given) as asked:
-            found = json.loads(asked.run(["spectral", "heatmap"], [*words, f"--out={path}"]))
-        with open(path, encoding="ascii") as file:
-            rows = np.loadtxt([line for line in file if line[0] in "-0123456789"], ndmin=2)
-    u, v = (sorted({int(x) for x in rows[:, k]}) for k in (0, 1))
-    values = np.full((len(v), len(u)), np.nan)
-    for column, row, value, *_ in rows:
-        values[v.index(int(row)), u.index(int(column))] = value
+            found = json.loads(asked.run(["spectral", "heatmap"], words))
+    high, wide = found["u"], found["v"]  # the program's u is over the height
     what = "error" if sigma is None else "average certified radius"
     about = f"{found['images']} images, {found['model']}" + (f", σ = {sigma:g}" if sigma else "")
-    return Waves(str(found["model"]), what, u, v, values, about)
+    return Waves(str(found["model"]), what, wide, high,
+                 np.array(found["values"], float).reshape(len(high), len(wide)), about,
+                 [Ring(**one) for one in found["profile"]])
 
 
 def spectrum(images: object, *, image_layout: str | None = None,
@@ -136,10 +126,10 @@ def spectrum(images: object, *, image_layout: str | None = None,
 
     `a - b` is the difference of two, and `profile` has the mean of each ring of one frequency.
     """
-    with _set(images, image_layout, data_name) as (folder, data, name):
-        found = json.loads(run(["spectral", "spectrum", data, "--json"], folder=folder, show=False))
-        rings = json.loads(run(["spectral", "spectrum", data, "--profile", "--json"], folder=folder,
-                               show=False))
+    with named(images, image_layout, data_name) as (data, name):
+        words = ["spectral", "spectrum", f"--data={data}", "--json"]
+        found = json.loads(run(words, show=False))
+        rings = json.loads(run([*words, "--profile"], show=False))
     values = np.array(found["amplitude"], float)
     height, width = values.shape
     spectrum = Waves(name, AMPLITUDE, range(-(width // 2), width - width // 2),
@@ -153,10 +143,9 @@ def spectrum(images: object, *, image_layout: str | None = None,
 
 def _apart(*both: tuple[Any, str | None, str]) -> list[Ring]:
     """The difference of the amplitudes of two sets, by ring."""
-    with _set(*both[0]) as (here, a, _), _set(*both[1]) as (there, b, _):
-        words = [a.replace("=npy:", f"=npy:{here}/"), b.replace("=npy:", f"=npy:{there}/")]
-        words[1] = words[1].replace("--data", "--than")
-        found = json.loads(run(["spectral", "difference", *words, "--json"], show=False))
+    with named(*both[0]) as (a, _), named(*both[1]) as (b, _):
+        words = [f"--data={a}", f"--than={b}", "--json"]
+        found = json.loads(run(["spectral", "difference", *words], show=False))
     return [Ring(one["frequency"], one["bins"], one["difference"],
                  Interval(one["low"], one["high"])) for one in found["rings"]]
 
@@ -184,10 +173,10 @@ def outliers(images: object, count: int = 6, *, image_layout: str | None = None,
     of the amplitude lies off the median, with the deviation by the median absolute deviation.
     """
     with tempfile.TemporaryDirectory(prefix="certspec-") as place, \
-            _set(images, image_layout, data_name) as (folder, data, name):
+            named(images, image_layout, data_name) as (data, name):
         path = os.path.join(place, "unlike.npy")
-        words = [data, f"--most={whole(count, 'count', 1)}", f"--out={path}", "--json"]
-        found = json.loads(run(["spectral", "outliers", *words], folder=folder, show=False))
+        words = [f"--data={data}", f"--most={whole(count, 'count', 1)}", f"--out={path}", "--json"]
+        found = json.loads(run(["spectral", "outliers", *words], show=False))
         pixels = np.load(path)
     rows = Outliers(Outlier(**one) for one in found["outliers"])
     rows.about = f"{name}, {found['images']} images"
@@ -204,12 +193,17 @@ def band(images: object, start: int, stop: int, labels: object = None, *,
     """
     if whole(stop, "stop", 1) <= whole(start, "start"):
         raise ValueError(f"start is {start} and stop {stop}; expected start < stop")
-    with kept(None) as own, _set(images, image_layout, data_name, labels) as (folder, data, name):
+    with kept(None) as own, named(images, image_layout, data_name, labels) as (data, name):
         called = re.sub(r"[^\w=.-]+", "-", name).strip("-") + f"-{start}-{stop}"
-        words = [data, f"--from={start}", f"--to={stop}", f"--out={own}/{called}.npy", "--json"]
-        found = json.loads(run(["spectral", "band", *words], folder=folder, show=False))
+        found = band_of(data, start, stop, f"{own}/{called}.npy")
     return Filtered(own, called, f"{found['images']} images, frequencies {start} to {stop}",
                     "labels" in found)
+
+
+def band_of(data: str, start: int, stop: int, out: str, *words: str) -> dict[str, Any]:
+    """Let the program write a band of images into a .npy file."""
+    words = f"--data={data}", f"--from={start}", f"--to={stop}", f"--out={out}", *words
+    return dict(json.loads(run(["spectral", "band", *words, "--json"], show=False)))
 
 
 def profile(*of: Waves, title: str | None = None, columns: float | None = None,
@@ -226,26 +220,12 @@ def profile(*of: Waves, title: str | None = None, columns: float | None = None,
 
 
 @contextmanager
-def _set(images: Any, layout: str | None, name: str,
-         labels: object = None) -> Iterator[tuple[str | None, str, str]]:
-    """Images in files, the flag that names them, and a short name."""
+def named(images: Any, layout: str | None, name: str,
+          labels: object = None) -> Iterator[tuple[str, str]]:
+    """Images as a data set of the program, and a short name."""
     if isinstance(images, (str, os.PathLike)):
         short = str(getattr(images, "name", "")) or os.path.basename(os.fspath(images).rstrip("/"))
-        yield None, f"--data={data_of(images)}", short
+        yield data_of(images), short
         return
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
-        yield folder, f"--data={save(images, labels, folder, layout, name).data}", name
-
-
-def cells_of(text: str) -> Table[Cells]:
-    """The rows of a CSV text of the program, numbers as numbers."""
-    import csv
-
-    def value(cell: str) -> float | str:
-        try:
-            return float(cell)
-        except ValueError:
-            return cell
-
-    return Table({name: value(cell or "") for name, cell in row.items()}
-                 for row in csv.DictReader(text.splitlines()))
+        yield save(images, labels, folder, layout, name).data, name

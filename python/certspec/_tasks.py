@@ -1,23 +1,24 @@
 """Prediction sets, out-of-distribution detection, training, and what a class looks at."""
 from __future__ import annotations
 
+import csv
 import json
 import os
+import pathlib
 import tempfile
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
-from ._figure import Curve, Panel, Pixels, Sheet
-from ._images import save
+from ._figure import Curve, Panel, Sheet
 from ._job import data_of, job
 from ._model import is_module
 from ._options import ModelOptions, PlanOptions, distances, flags, shared, share, spread, whole
 from ._program import run
-from ._read import Source, path_of
+from ._read import Source, columns_of, path_of
 from ._results import Drawn, made
-from ._spectra import cells_of
+from ._spectra import band_of, named
 from ._table import Cells, Interval, Path, Result, Table
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Detection(NamedTuple):
     """Own images against foreign ones, by the area under the ROC curve of their confidences."""
     quantity: str  #: "AUC", "AAUC" under attack, "GAUC" guaranteed
     value: float
-    interval: Interval | None
+    interval: Interval  #: of 95 %, where images of both sides are drawn again
     fpr95: float | None  #: share of foreign images that reach what 95 % of the own ones reach
 
 
@@ -95,22 +96,11 @@ def ood(model: Path, own: object, foreign: object, *, epsilon: float, method: st
             files.append(path("attacks"))
         found = json.loads(run(["ood", "auc", f"--in={path('own')}",
                                 f"--foreign={','.join(files)}", "--json"]))
-    return _detections(found)
-
-
-def _detections(found: Any) -> Table[Detection]:
-    one = found[0] if isinstance(found, list) else found
-    one = {**one, **one.get("all", {})}
-    rows: Table[Detection] = Table()
-    for name in ("auc", "aauc", "gauc"):
-        value = one.get(name)
-        if value is None:
-            continue
-        inside = value if isinstance(value, dict) else {"value": value}
-        ends = inside.get("interval") or one.get(f"{name}_interval")
-        rows.append(Detection(name.upper(), inside["value"], Interval(**ends) if ends else None,
-                              one.get({"auc": "fpr95", "aauc": "afpr95", "gauc": "gfpr95"}[name])))
-    return rows
+    rates = {"auc": found["fpr95"], "aauc": None, "gauc": found["gfpr95"]}
+    ends = {name: both["bootstrap"] for name, both in found["intervals"].items()}
+    return Table(Detection(name.upper(), found[name],
+                           Interval(ends[name]["lower"], ends[name]["upper"]), rate)
+                 for name, rate in rates.items() if found[name] is not None)
 
 
 def train(path: Path, images: str | os.PathLike[str], *, net: str = "small-cnn", sigma: float,
@@ -129,15 +119,12 @@ def train(path: Path, images: str | os.PathLike[str], *, net: str = "small-cnn",
         raise TypeError(f"images are a {type(images).__name__}; expected the name of a data set, "
                         "or a folder of pictures")
     target = os.path.abspath(os.fspath(path))
-    given = {"net": net, "method": method, "views": views, "augment": augment, "seed": seed}
-    words = [f"--{name}={value}" for name, value in given.items() if value is not None]
-    words += [f"--data={data_of(images)}", f"--epochs={whole(epochs, 'epochs', 1)}",
-              f"--batch={whole(batch, 'batch', 1)}", *flags({"sigma": spread(sigma), "rate": rate})]
-    words += [] if test is None else [f"--test={data_of(test)}"]
-    words += [] if start is None else [f"--start={os.path.abspath(os.fspath(start))}"]
+    words = flags({
+        "data": data_of(images), "test": None if test is None else data_of(test), "net": net,
+        "method": method, "views": views, "augment": augment, "sigma": spread(sigma),
+        "epochs": whole(epochs, "epochs", 1), "batch": whole(batch, "batch", 1), "rate": rate,
+        "start": None if start is None else os.path.abspath(os.fspath(start)), "seed": seed})
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    if os.path.exists(target + ".json"):
-        raise FileExistsError(f"{target}.json is there: certify it, or train to another path")
     run(["train", *words, f"--out={target}", *options], show=progress)
     return target
 
@@ -194,8 +181,7 @@ def votes(model: object, images: Any, image: int = 0, labels: object = None, *, 
     total = sum(counts) + one["misses"]
     proof = json.loads(run(["bound", f"--k={max(counts)}", f"--n={total}", *settings, "--json"]))
     about = f"image {one['image'] if isinstance(images, str) else at}, σ = {sigma:g}, n = {n:,}"
-    return Votes(counts, one["label"], float(proof.get("lower", proof.get("p", 0))),
-                 float(proof.get("radius") or 0), about)
+    return Votes(counts, one["label"], proof["lower"], proof.get("radius") or 0.0, about)
 
 
 class Reliability(Table[Cells], Drawn):
@@ -223,27 +209,16 @@ def reliability(ledger: Source, radius: float = 0.0, bins: int = 15) -> Reliabil
         if at > 0:
             worst = os.path.join(folder, "worst.csv")
             run(["calib", "worst", f"--in={path}", *bars, f"--assignment={worst}"])
-            _replace_confidences(path, worst)
+            at_worst = [columns_of(pathlib.Path(file).read_text(encoding="utf-8"))[name]
+                        for file, name in ((path, "correct"), (worst, "confidence"))]
+            np.savetxt(path, np.column_stack(at_worst), "%.17g", ",",
+                       header="correct,confidence", comments="")
         found = json.loads(run(["calib", "metrics", f"--in={path}", *bars, "--test=0", "--json"]))
     rows = Reliability({name: bar[name] for name in ("lower", "upper", "count", "confidence",
                                                      "accuracy")} for bar in found["bins"])
     what = "as it is" if at == 0 else f"at worst within radius {at:g}"
     rows.about = f"{found['n']} images certified at radius {at:g}, {what}: ECE {found['ece']:.3f}"
     return rows
-
-
-def _replace_confidences(path: str, worst: str) -> None:
-    """Give the samples of a CSV file the confidences of an assignment."""
-    samples, found = (cells_of(open_text(file)) for file in (path, worst))
-    lines = [f"{row['correct']:.0f},{other['confidence']!r}" for row, other in zip(samples, found)]
-    with open(path, "w", encoding="ascii") as file:
-        file.write("\n".join(["correct,confidence", *lines]) + "\n")
-
-
-def open_text(path: str) -> str:
-    """The text of a file."""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def pictures(*sets: Any, count: int = 6) -> Sheet:
@@ -254,36 +229,19 @@ def pictures(*sets: Any, count: int = 6) -> Sheet:
     if not sets:
         raise ValueError("sets are missing: expected images, as certify takes them")
     rows = []
-    for number, images in enumerate(sets):
-        named = isinstance(images, (str, os.PathLike))
-        name = str(getattr(images, "name", "")) or (
-            os.path.basename(os.fspath(images)) if named else f"images {number + 1}")
-        rows.append((name, list(_first(images, whole(count, "count", 1)))))
+    for number, given in enumerate(sets, 1):
+        images: Any = given
+        if not isinstance(images, (str, os.PathLike)):
+            images = images[:whole(count, "count", 1)] if hasattr(images, "dtype") else [
+                images[at] for at in range(min(whole(count, "count", 1), len(images)))]
+            images = images[..., None] if getattr(images, "ndim", 4) == 3 else images
+        with tempfile.TemporaryDirectory(prefix="certspec-") as place, \
+                named(images, None, f"images {number}") as (data, name):
+            path = os.path.join(place, "all.npy")  # of all frequencies: images as they are
+            band_of(data, 0, 1 << 15, path, f"--count={whole(count, 'count', 1)}")
+            pixels = np.load(path)
+        rows.append((name, list(pixels.repeat(3 // pixels.shape[-1], -1))))
     return Sheet(rows)
-
-
-def _first(images: Any, count: int) -> Pixels:
-    """Some images, in three channels."""
-    if isinstance(images, (str, os.PathLike)):
-        found: list[Any] = []
-
-        def look(batch: Any) -> Any:
-            found.extend(np.rint(batch.transpose(0, 2, 3, 1) * 255).astype(np.uint8))
-            return np.zeros(len(batch), np.int64)
-
-        how = {"output": "classes", "classes": 1 << 15, "progress": False,
-               "options": ["--count", str(count)]}
-        with job(look, images, None, how) as asked:
-            seen = json.loads(asked.run(["evaluate"], []))[0]["images"]
-        pixels = np.stack(found[:seen])  # the last batch is filled up
-    else:
-        some: Any = images[:count] if hasattr(images, "dtype") else [
-            images[at] for at in range(min(count, len(images)))]
-        some = some[..., None] if getattr(some, "ndim", 4) == 3 else some
-        with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
-            saved = save(some, None, folder, None, "images")
-            pixels = np.load(os.path.join(folder, saved.data[len("npy:"):]))
-    return np.repeat(pixels, 3, -1) if pixels.shape[-1] == 1 else pixels
 
 
 def paper(name: str, folder: Path, out: Path | None = None) -> Table[Cells]:
@@ -295,7 +253,11 @@ def paper(name: str, folder: Path, out: Path | None = None) -> Table[Cells]:
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"no folder {os.fspath(folder)}; certspec experiment run makes one")
     words = ["experiment", "table", os.fspath(folder), name, "--published"]
-    found = cells_of(run([*words, "--format=csv"]))
+    text = run([*words, "--format=csv"]).rpartition("\n\n")[2]  # the last of several tables
+    numbers = ("here", "published", "difference")
+    found: Table[Cells] = Table(
+        {name: cell if name not in numbers else None if cell == "–" else float(cell)
+         for name, cell in row.items()} for row in csv.DictReader(text.splitlines()))
     if out is not None:
         found.save(out)
     return found

@@ -259,11 +259,7 @@ def run(*words: str, model: object = None, images: object = None, labels: object
     """
     if model is None:
         return _program.run(words, raw=True)
-    with job(model, images, labels, given) as asked:
-        if asked.folder is not None:  # the words may name files of where we are
-            data = asked.words[0].replace("=npy:", f"=npy:{asked.folder}/")
-            asked.words[0] = data.replace(",labels", f",{asked.folder}/labels")
-            asked.folder = None
+    with job(model, images, labels, given, here=True) as asked:  # words may name files
         if asked.subject is not None:
             asked.subject.grid = False  # some verbs ask between the bytes
         return asked.run(words, (), raw=True)

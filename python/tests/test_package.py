@@ -774,7 +774,7 @@ class Reading(Folder):
         other = certspec.Ledger("run.ledger")
         self.assertEqual(other.header, run.header)
         self.assertEqual(other.certified_accuracy([0, 0.5, 5]), [1, 1, 0])
-        found = _read._columns("idx,n,plow\n1,,1e-07\n3,2,0.5\n")
+        found = _read.columns_of("idx,n,plow\n1,,1e-07\n3,2,0.5\n")
         self.assertEqual([found["idx"].dtype.kind, found["n"].dtype.kind], ["i", "f"])
         self.assertEqual((found["idx"].tolist(), found["n"][1], found["plow"][0]), ([1, 3], 2, 1e-7))
         self.assertIn("holds: 6 images", other.verify())
