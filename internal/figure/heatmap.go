@@ -15,8 +15,8 @@ import (
 )
 
 // HeatMap is a matrix of values in colours from black (Low) over red to white (High), which keep
-// their order in grey print and for colour-blind people, beside its scale. Cells are of one size,
-// whatever the distance of the numbers of their rows and columns.
+// their order in grey print and for colour-blind people, beside its scale. It is square. Numbers of
+// rows and columns stand at their place: one that is missing has the colour of the nearest.
 type HeatMap struct {
 	Title     string
 	X, Y      string    // names of the axes
@@ -36,13 +36,64 @@ func (m HeatMap) paintMap(c draw.Canvas) {
 	p := NewPlot(m.Title, m.X, m.Y)
 	places := int((c.Max.X-c.Min.X)/(0.4*vg.Inch) + 0.5)
 	p.X.Tick.Marker, p.Y.Tick.Marker = placeTicks(m.Columns, places), placeTicks(m.Rows, places)
-	cells := m.colours(plane{m.Columns, m.Rows, m.Values})
+	cells := m.colours(m.filled())
 	below := *cells
 	below.Rasterized = true // no white seams between the cells
 	p.Add(&below, cells)
 	c = draw.Crop(c, 4, 0, 2, -4)
 	FitTitle(p, c)
-	p.Draw(c)
+	p.Draw(square(p, c))
+}
+
+// square makes the data of a plot as high as wide. A name of the axis that is wider than the data takes more from its
+// width than what is cut off.
+func square(p *plot.Plot, c draw.Canvas) draw.Canvas {
+	size := p.DataCanvas(c).Size()
+	if size.Y > size.X {
+		return draw.Crop(c, 0, 0, size.Y-size.X, 0)
+	}
+	least, most := vg.Length(0), size.X-size.Y
+	for range 20 {
+		cut := (least + most) / 2
+		if p.DataCanvas(draw.Crop(c, 0, -cut, 0, 0)).Size().X > size.Y {
+			least = cut
+		} else {
+			most = cut
+		}
+	}
+	return draw.Crop(c, 0, -most, 0, 0)
+}
+
+// filled is the matrix with all whole numbers between those of its rows and columns.
+func (m HeatMap) filled() plane {
+	columns, rows := nearest(m.Columns), nearest(m.Rows)
+	p := plane{columns: len(columns)}
+	for _, r := range rows {
+		for _, c := range columns {
+			p.values = append(p.values, m.Values[r*len(m.Columns)+c])
+		}
+	}
+	return p
+}
+
+// nearest has the place of the nearest of some ascending numbers for each whole number between the first and the last;
+// of two the one that is nearer to 0.
+func nearest(numbers []int) (places []int) {
+	if len(numbers) == 0 {
+		return nil
+	}
+	at := 0
+	for n := numbers[0]; n <= numbers[len(numbers)-1]; n++ {
+		for at+1 < len(numbers) {
+			past, next := n-numbers[at], numbers[at+1]-n
+			if next > past || next == past && n > 0 {
+				break
+			}
+			at++
+		}
+		places = append(places, at)
+	}
+	return places
 }
 
 // paintBar draws the scale.
@@ -53,7 +104,7 @@ func (m HeatMap) paintBar(c draw.Canvas) {
 	for i := range shades {
 		shades[i] = m.Low + (m.High-m.Low)*float64(i)/(steps-1)
 	}
-	colours := m.colours(plane{[]int{0}, make([]int, steps), shades})
+	colours := m.colours(plane{1, shades})
 	colours.Rasterized = true // no seams between the shades
 	bar.Add(colours)
 	var ticks plot.ConstantTicks
@@ -82,28 +133,26 @@ func (m HeatMap) colours(p plane) *plotter.HeatMap {
 
 // plane is a matrix whose cells stand at whole numbers from 0 on.
 type plane struct {
-	columns, rows []int
-	values        []float64
+	columns int
+	values  []float64
 }
 
-func (p plane) Dims() (c, r int)   { return len(p.columns), len(p.rows) }
-func (p plane) Z(c, r int) float64 { return p.values[r*len(p.columns)+c] }
+func (p plane) Dims() (c, r int)   { return p.columns, len(p.values) / p.columns }
+func (p plane) Z(c, r int) float64 { return p.values[r*p.columns+c] }
 func (p plane) X(c int) float64    { return float64(c) }
 func (p plane) Y(r int) float64    { return float64(r) }
 
-// placeTicks names at most so many places, zero among them.
+// placeTicks names at most so many of the whole numbers between the first and the last, zero among them.
 func placeTicks(numbers []int, most int) plot.ConstantTicks {
-	zero := 0
-	for i, n := range numbers {
-		if n == 0 {
-			zero = i
-		}
+	if len(numbers) == 0 {
+		return nil
 	}
-	step := (len(numbers) + most - 1) / most
+	first, last := numbers[0], numbers[len(numbers)-1]
+	step := (last - first + most) / most
 	var ticks plot.ConstantTicks
-	for i, n := range numbers {
-		if (i-zero)%step == 0 {
-			ticks = append(ticks, plot.Tick{Value: float64(i), Label: minus(fmt.Sprint(n))})
+	for n := first; n <= last; n++ {
+		if n%step == 0 {
+			ticks = append(ticks, plot.Tick{Value: float64(n - first), Label: minus(fmt.Sprint(n))})
 		}
 	}
 	return ticks
