@@ -53,10 +53,10 @@ func (t *Table) Compare(p Published) (compared int, differ []Difference) {
 			continue
 		}
 		compared += 2
-		if ours := Printed(c.Slope); ours != printed.Slope {
+		if ours := asPrinted(c.Slope); ours != printed.Slope {
 			differ = append(differ, Difference{key, "slope", printed.Slope, ours})
 		}
-		if ours := Printed(c.R2); ours != printed.R2 {
+		if ours := asPrinted(c.R2); ours != printed.R2 {
 			differ = append(differ, Difference{key, "r2", printed.R2, ours})
 		}
 	}

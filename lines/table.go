@@ -208,9 +208,9 @@ func (t *Table) mark() {
 	}
 }
 
-// Printed is a number as the paper prints it: two decimals, zeros at the end cut off but one decimal left, and a small
-// negative number as -0.0.
-func Printed(v float64) string {
+// asPrinted is a number as the paper prints it: two decimals, zeros at the end cut off but one decimal left, and a
+// small negative number as -0.0.
+func asPrinted(v float64) string {
 	s := strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0")
 	if strings.HasSuffix(s, ".") {
 		s += "0"

@@ -199,7 +199,7 @@ func TestAppendix(t *testing.T) {
 
 func TestPrinted(t *testing.T) {
 	for v, want := range map[float64]string{0.9: "0.9", 1: "1.0", -0.001: "-0.0", 0.001: "0.0", -8.537: "-8.54", 0.585: "0.58", 0.595: "0.59", 14: "14.0"} {
-		if got := Printed(v); got != want { // 0.585 and 0.595 lie below the tie in binary, as Python's round has them
+		if got := asPrinted(v); got != want { // 0.585 and 0.595 lie below the tie in binary, as Python's round has them
 			t.Errorf("%v is printed %q; expected %q", v, got, want)
 		}
 	}

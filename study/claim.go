@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -117,12 +116,6 @@ const (
 	VerdictOpen     Verdict = "open"
 )
 
-// Legend says what the verdicts mean, above every table that has them.
-const Legend = "*Shows*: the interval lies on the side of the claim; *opposite*: on the other; *open*: on both. " +
-	"Intervals cover 95 % for all claims of a family together, by Holm's method, and claims of one family alone. " +
-	"For these networks they are over images, over starts over images and trainings from other random weights. " +
-	"Two orders of the data from one start are one start."
-
 // Ruling is a verdict with the interval that it follows from.
 type Ruling struct {
 	Verdict    Verdict           `json:"verdict"`
@@ -147,6 +140,8 @@ type Judged struct {
 	Theirs  *[2]float64 `json:"theirs,omitempty"` // of the two cells; nil: not printed, or apart
 	Kinship Kinship     `json:"kinship,omitempty"`
 	Why     string      `json:"why,omitempty"` // what differs between ours and theirs
+
+	Confidence float64 `json:"-"` // of the intervals of the family together; 0: 0.95
 }
 
 // Judge judges a family: each claim by the interval of the confidence at which Holm's method comes to it. Claims whose
@@ -170,7 +165,8 @@ func Judge(ctx context.Context, family Family, ours Results, theirs Source, o re
 			if d == nil {
 				continue
 			}
-			j := Judged{Claim: c, Set: set, A: d.A, B: d.B, Of: d.Of, Orders: d.Orders, Note: d.Note}
+			j := Judged{Claim: c, Set: set, A: d.A, B: d.B, Of: d.Of, Orders: d.Orders, Note: d.Note,
+				Confidence: o.Confidence}
 			j.Claim.On = []string{set}
 			if theirs != nil {
 				if err := j.beside(a, b, ours, theirs); err != nil {
@@ -280,28 +276,3 @@ func verdict(in resample.Interval, c Claim) Verdict {
 
 // Difference is that of the two cells of ours.
 func (j Judged) Difference() float64 { return j.A - j.B }
-
-// Say is the claim in words.
-func (j Judged) Say() string {
-	c := j.Claim
-	above := map[bool]string{false: "above", true: "below"}[c.Sign < 0]
-	a, b := c.cells(j.Set)
-	switch {
-	case b == nil:
-		return fmt.Sprintf("%s: %s on %s %s %g", a.Row, a.What, a.Set, above, c.By)
-	case a.Row == b.Row && a.What == b.What:
-		return fmt.Sprintf("%s: %s %s %s", a.Row, a.Set, above, b.Set)
-	}
-	other := b.Row
-	if a.What != b.What {
-		other = b.What + " of " + b.Row
-	}
-	on := " on " + a.Set
-	if a.Set == "clean" {
-		on += " images"
-	}
-	if c.By != 0 {
-		return fmt.Sprintf("%s %s %s by %g%s", a.Row, above, other, c.By, on)
-	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s%s", a.Row, above, other, on))
-}

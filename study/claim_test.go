@@ -94,15 +94,15 @@ func TestClaims(t *testing.T) {
 		Claim
 		want Verdict
 	}{
-		"A: C below clean":              {Claim{Row: "A", What: "acr", On: []string{"C"}, ThanOn: "clean", Sign: -1}, VerdictShows},
-		"A: C above clean":              {Claim{Row: "A", What: "acr", On: []string{"C"}, ThanOn: "clean"}, VerdictOpposite},
-		"A: acr on C above 2":           {Claim{Row: "A", What: "acr", On: []string{"C"}, By: 2}, VerdictShows},
-		"A: acr on C above 4":           {Claim{Row: "A", What: "acr", On: []string{"C"}, By: 4}, VerdictOpen},
-		"A above aauc of B by -5 on C":  {Claim{Row: "A", What: "gauc", On: []string{"C"}, Than: "B", ThanWhat: "aauc", By: -5}, VerdictShows},
-		"two starts: acr on C above 3":  {Claim{Row: "two starts", What: "acr", On: []string{"C"}, By: 3}, VerdictOpposite},
-		"A: acr on clean below 12":      {Claim{Row: "A", What: "acr", On: []string{"clean"}, By: 12, Sign: -1}, VerdictShows},
-		"two starts above A on C":       {Claim{Row: "two starts", What: "acr", On: []string{"C"}, Than: "A"}, VerdictOpposite},
-		"two starts below A by -3 on C": {Claim{Row: "two starts", What: "acr", On: []string{"C"}, Than: "A", By: -3, Sign: -1}, VerdictOpen},
+		"A: C below clean images":                     {Claim{Row: "A", What: "acr", On: []string{"C"}, ThanOn: "clean", Sign: -1}, VerdictShows},
+		"A: C above clean images":                     {Claim{Row: "A", What: "acr", On: []string{"C"}, ThanOn: "clean"}, VerdictOpposite},
+		"ACR of A above 2 on C":                       {Claim{Row: "A", What: "acr", On: []string{"C"}, By: 2}, VerdictShows},
+		"ACR of A above 4 on C":                       {Claim{Row: "A", What: "acr", On: []string{"C"}, By: 4}, VerdictOpen},
+		"GAUC of A above AAUC of B, but for 500 on C": {Claim{Row: "A", What: "gauc", On: []string{"C"}, Than: "B", ThanWhat: "aauc", By: -5}, VerdictShows},
+		"ACR of two starts above 3 on C":              {Claim{Row: "two starts", What: "acr", On: []string{"C"}, By: 3}, VerdictOpposite},
+		"ACR of A below 12 on clean images":           {Claim{Row: "A", What: "acr", On: []string{"clean"}, By: 12, Sign: -1}, VerdictShows},
+		"two starts above A on C":                     {Claim{Row: "two starts", What: "acr", On: []string{"C"}, Than: "A"}, VerdictOpposite},
+		"two starts below A by 3 on C":                {Claim{Row: "two starts", What: "acr", On: []string{"C"}, Than: "A", By: -3, Sign: -1}, VerdictOpen},
 	} {
 		all, err := Judge(t.Context(), Family{c.Claim}, n, nil, resample.Options{})
 		if err != nil || len(all) != 1 || all[0].Networks.Verdict != c.want || all[0].Say() != say {

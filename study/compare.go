@@ -3,6 +3,7 @@ package study
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/certspec/certspec/resample"
@@ -12,9 +13,12 @@ import (
 // to the same ones. Orders of the data from one start are joined first, so that they are one start. It is nil where a
 // row has no network with the columns, and without estimates where the two are certified at other σ.
 //
-// Errors: a row or set that the table does not have; a quantity that is no mean over images; no image in common; those
-// of resample.
+// Errors: a row or set that the table does not have; a quantity that is no mean over images, of one row alone, less a
+// number or of orders of one start; no image in common; those of resample.
 func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o resample.Options) (*Comparison, error) {
+	if q, err := Find(a.What); err == nil && q.Of != nil && b != nil && by == 0 {
+		return f.statistics(ctx, a, *b, o)
+	}
 	left, err := f.means(a)
 	if err != nil || len(left) == 0 {
 		return nil, err
@@ -50,6 +54,39 @@ func (f *Folder) Compare(ctx context.Context, a Cell, b *Cell, by float64, o res
 		y = nil
 	}
 	return d, d.estimate(ctx, given, x, y, by, o)
+}
+
+// statistics compares two cells whose quantity is no mean over images.
+func (f *Folder) statistics(ctx context.Context, a, b Cell, o resample.Options) (*Comparison, error) {
+	for _, c := range []Cell{a, b} {
+		all, err := f.samples(c)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range all {
+			if slices.ContainsFunc(all[:i], func(before sample) bool { return before.Root == s.Root && s.Root != "" }) {
+				return nil, fmt.Errorf("study: %s has several orders of one start; of them %s is not judged here", c.Row, c.What)
+			}
+		}
+	}
+	o, err := o.Resolved()
+	if err != nil {
+		return nil, fmt.Errorf("study: %w", err)
+	}
+	if least := 2 / (1 - o.Confidence); float64(o.Resamples) < least*(1-1e-9) {
+		return nil, fmt.Errorf("study: %s: an interval of %.10g by %d resamples; expected at least %.0f", a.What, o.Confidence,
+			o.Resamples, math.Ceil(least))
+	}
+	d, err := f.Difference(ctx, a, b, o)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	out, found := &Comparison{A: d.B, B: d.A, Of: d.Starts, Orders: 1}, &Estimate{d.Interval, d.P}
+	if out.Networks = found; d.Starts > 1 {
+		out.Networks, out.Starts = nil, found
+		out.Note = fmt.Sprintf("%d starts", d.Starts)
+	}
+	return out, nil
 }
 
 // estimate fills in what the values by image are for these networks, and over starts where there are several.

@@ -66,3 +66,42 @@ func TestOrdersOfOneStart(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", alone, alone.Networks, err)
 	}
 }
+
+// A statistic has an interval of its difference: with one confidence on right answers the largest error is 1 less it, so
+// that .9 is below .75 by .15 whatever is drawn.
+func TestStatisticsAreJudged(t *testing.T) {
+	f := &Folder{Name: "made", networks: map[string]network{}, cells: []sweep.Cell{{}}}
+	for name, confidence := range map[string]float64{"sure": .9, "unsure": .75} {
+		f.Rows = append(f.Rows, Row{Title: name, Starts: []Start{{name, 1, name}}})
+		for _, end := range []string{"lower 0.2", "upper 0.2"} {
+			c := &Column{Key: Key{name, "clean", end}}
+			for i := range 20 {
+				c.Images, c.Labels = append(c.Images, i), append(c.Labels, 1)
+				c.Values, c.Marks = append(c.Values, confidence), append(c.Marks, "")
+			}
+			f.Add(c)
+		}
+	}
+	claim := Claim{Row: "sure", Than: "unsure", What: "cce 0.2", On: []string{"clean"}, Sign: -1}
+	all, err := Judge(t.Context(), Family{claim}, f, nil, resample.Options{Resamples: 200})
+	if err != nil || len(all) != 1 || all[0].Networks == nil {
+		t.Fatal(all, err)
+	}
+	in := all[0].Networks.Interval
+	if j := all[0]; math.Abs(j.A-.1) > 1e-9 || math.Abs(j.B-.25) > 1e-9 || j.Networks.Verdict != VerdictShows ||
+		math.Abs(in.Low+.15) > 1e-9 || math.Abs(in.High+.15) > 1e-9 || j.OverStarts() != "one start" {
+		t.Errorf("%+v, %v", j, in)
+	}
+	if _, err := Judge(t.Context(), Family{claim}, f, nil, resample.Options{Resamples: 200, Confidence: .999}); err == nil {
+		t.Error("200 resamples have no 0.05 % quantile")
+	}
+	claim.By = .1
+	if _, err := Judge(t.Context(), Family{claim}, f, nil, resample.Options{Resamples: 200}); err == nil {
+		t.Error("a statistic less a number is judged")
+	}
+	f.Rows[0].Starts = append(f.Rows[0].Starts, Start{f.Rows[0].Title, 2, f.Rows[0].Title})
+	claim.By = 0
+	if _, err := Judge(t.Context(), Family{claim}, f, nil, resample.Options{Resamples: 200}); err == nil {
+		t.Error("orders of one start are judged as starts")
+	}
+}

@@ -17,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/study/runner"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/progress"
@@ -363,41 +362,4 @@ func (s *Study) Tables(ctx context.Context) ([]*table.Table, error) {
 	}
 	more, err := runner.Tables(ctx, o)
 	return append(all, more...), err
-}
-
-// Verdicts is a table of claims with the verdict and the interval that it follows from, for these networks and over
-// starts.
-func Verdicts(all []Judged) *table.Table {
-	t := table.New("claim", "values", "for these networks", "over starts")
-	for _, j := range all {
-		values := fmt.Sprintf("%.3f", j.A)
-		if _, b := j.Claim.cells(j.Set); b != nil {
-			values += fmt.Sprintf(" and %.3f", j.B)
-		}
-		networks, starts := j.ruling(j.Networks), j.ruling(j.Starts)
-		if j.Networks == nil && j.Note != "" {
-			networks = j.Note
-		}
-		if j.Starts == nil && j.Of == 1 {
-			starts = "one start"
-		}
-		if j.Of == 1 && j.Orders > 1 {
-			starts = fmt.Sprintf("%d orders of one start", j.Orders)
-		}
-		t.Add(j.Say(), values, networks, starts)
-	}
-	t.Notes = []string{strings.ReplaceAll(Legend, "*", "")}
-	return t
-}
-
-// ruling is a verdict with its interval.
-func (j Judged) ruling(r *Ruling) string {
-	if r == nil {
-		return table.None
-	}
-	bound := j.Claim.By
-	if r.Verdict == VerdictOpen {
-		bound = math.NaN()
-	}
-	return fmt.Sprintf("%s: %s", r.Verdict, printable.Ranged(j.Difference(), r.Interval.Low, r.Interval.High, bound, 3))
 }

@@ -63,7 +63,7 @@ func TestOwnStudy(t *testing.T) {
 		said += one.CSV() + strings.Join(one.Notes, "\n")
 	}
 	for _, want := range []string{"mine above other on clean images", "mine above other on brightness", "fixed before the first result",
-		"printed: acr on clean above 0.1,0.21", "settings differ: σ 0.25, 0.5"} { // at most (.2 + 0 + .455) / 3
+		"ACR of printed above 0.1 on clean images,0.21", "settings differ: σ 0.25, 0.5"} { // at most (.2 + 0 + .455) / 3
 		if !strings.Contains(said, want) {
 			t.Errorf("the tables do not say %q:\n%s", want, said)
 		}

@@ -89,7 +89,7 @@ var (
 
 // exactFigures show what follows from a known probability without a noise sample, or have n and α as sliders, by
 // notebook and cell.
-var exactFigures = map[string][]int{"certification.ipynb": {13, 21}, "fouriermix.ipynb": {28}}
+var exactFigures = map[string][]int{"certification.ipynb": {13, 21}, "fouriermix.ipynb": {29}}
 
 // The words of each figure, those above it or those for who does not see it, say by how many noise samples n and at which
 // α what it shows is certified. An interval says of how many images it is.

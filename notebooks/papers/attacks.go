@@ -13,7 +13,6 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/nb"
-	"github.com/certspec/certspec/table"
 )
 
 // Attacked runs the four attacks on confidence of Emde et al. 2025 on the images: a table of
@@ -123,40 +122,4 @@ func Last(l nb.Line) float64 { return l.Y[len(l.Y)-1] }
 // Level is a horizontal line over as many steps.
 func Level(name string, steps int, height float64) nb.Line {
 	return nb.Line{Name: name, X: []float64{0, float64(steps - 1)}, Y: []float64{height, height}}
-}
-
-// percentages are the published figures of a method at the radii of Emde et al. 2025, table 7.
-type percentages struct {
-	metric, method string
-	at             []float64
-}
-
-// Table7 is what Emde et al. 2025 report in table 7 for FashionMNIST, in per cent: the best
-// certified accuracy (CA), and among models within three points of it the smallest certified
-// calibration error (ACCE, searched by ADMM) and certified Brier score (CBS).
-func Table7() *nb.Tabular {
-	rows := []percentages{
-		{"best CA", "all", []float64{90, 89, 85, 79, 63}},
-		{"ACCE", "AT", []float64{11.44, 13.71, 16.51, 42.55, 48.03}},
-		{"ACCE", "Brier-ACT", []float64{10.96, 12.96, 15.20, 42.35, 48.03}},
-		{"ACCE", "ACCE-ACT", []float64{10.32, 11.26, 13.19, 39.62, 43.78}},
-		{"CBS", "AT", []float64{7.73, 7.93, 8.34, 22.32, 27.87}},
-		{"CBS", "Brier-ACT", []float64{7.05, 7.37, 7.88, 21.95, 27.34}},
-		{"CBS", "ACCE-ACT", []float64{6.76, 7.07, 7.28, 17.77, 21.51}},
-	}
-	t := nb.Columns("metric", "method", "R = 0.05", "R = 0.10", "R = 0.20", "R = 0.50", "R = 1.00")
-	for k, r := range rows {
-		row := []any{r.metric, r.method}
-		for i, v := range r.at {
-			row = append(row, table.Rounded{Value: v, Decimals: 2})
-			if k > 1 && rows[k-1].metric == r.metric {
-				nb.Assert(v <= rows[k-1].at[i], "%s of %s at the radius %d is %g, above %g of %s", r.metric, r.method,
-					i, v, rows[k-1].at[i], rows[k-1].method)
-			}
-		}
-		t.Add(row...)
-	}
-	t.Notes = []string{"Emde et al. 2025, table 7: FashionMNIST, ResNet-110, 500 images, n = 100,000; published " +
-		"figures, not ours."}
-	return t
 }

@@ -9,16 +9,15 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/certspec/certspec/internal/experiment/claims"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/figure"
-	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
@@ -70,60 +69,41 @@ func judgedBy(folder, table, family string, o resample.Options, useCache bool) (
 	if err != nil {
 		return nil, err
 	}
-	claims, ok := t.Families[family]
-	if !ok {
-		return nil, fmt.Errorf("papers: table %s has no family %q; it has %q", table, family,
-			slices.Sorted(maps.Keys(t.Families)))
-	}
-	printed, err := printedOf(t)
+	printed, err := claims.Printed(library(), t)
 	if err != nil {
 		return nil, err
 	}
-	path := folderOf(folder)
-	results, files, err := resultsDigest(path, printed)
+	path, digest := folderOf(folder), t.Families[family].Digest()
+	results, files, err := resultsDigest(path, printed.Cells)
 	if err != nil {
 		return nil, err
 	}
 	was := cache()[key(folder, table, family)]
 	out := &Claims{Folder: folder, About: table, Family: family, List: was.List, Fixed: was.Fixed}
-	if was.Claims != claims.Digest() {
+	if was.Claims != digest {
 		out.Fixed = files
 	}
-	if useCache && was.Claims == claims.Digest() && was.Results == results {
+	if useCache && was.Claims == digest && was.Results == results {
 		return out, nil
 	}
-	ours, err := open(path, table)
+	all, err := claims.Judge(nb.Context(), library(), path, table, o, family)
 	if err != nil {
 		return nil, err
 	}
-	out.List, err = study.Judge(nb.Context(), claims, ours, study.PrintedTable{Cells: printed, Expand: printedSets}, o)
-	return out, err
+	out.List = all[0].Claims
+	return out, nil
 }
 
 func key(folder, table, family string) string {
 	return folder + " " + recipe.Spelled(table) + " " + family
 }
 
-// open are the results of a table in a folder.
-func open(folder, table string) (study.Results, error) {
-	of := openRadii
-	switch name := recipe.StoredName(table); {
-	case strings.HasPrefix(name, "B/"):
-		of = openAreas
-	case strings.HasPrefix(name, "C/table"):
-		of = openPredictors
-	case strings.HasPrefix(name, "D/"):
-		of = openCalibration
+// folderOf is the folder of results with a name.
+func folderOf(name string) string {
+	if name == "acce-published" {
+		return filepath.Join("results", name)
 	}
-	return of(folder, table)
-}
-
-// printedOf are the printed numbers of a table.
-func printedOf(t recipe.Table) (map[study.Cell]study.PrintedNumber, error) {
-	if recipe.StoredName(t.Name) == "C/table1" {
-		return printedPredictors(), nil
-	}
-	return library().Numbers(t)
+	return filepath.Join("results/experiments", name)
 }
 
 // resultsDigest names the bytes of a folder's results and the printed numbers, and counts the results.
@@ -159,119 +139,8 @@ func resultsDigest(folder string, printed map[study.Cell]study.PrintedNumber) (d
 	return fmt.Sprintf("sha256:%x", h.Sum(nil)), files, nil
 }
 
-// Table is that of the claims.
-func (c *Claims) Table() *nb.Tabular {
-	t := nb.Columns("claim", "published", "ours", "for these networks", "over starts")
-	for _, j := range c.List {
-		t.Add(say(j), c.published(j), c.ours(j), plain(c.ruling(j, j.Networks)), plain(c.ruling(j, j.Starts)))
-	}
-	t.Notes = append([]string{plain(study.Legend)}, c.notes()...)
-	return t
-}
-
-// notes are the captions of the claims: how many are judged together, and why sizes do not compare.
-func (c *Claims) notes() (notes []string) {
-	add := func(note string) {
-		if note != "" && !slices.Contains(notes, note) {
-			notes = append(notes, note)
-		}
-	}
-	if len(c.List) > 0 {
-		add(fmt.Sprintf("%d claims are judged together; the family was fixed after %d results.", c.List[0].Family, c.Fixed))
-	}
-	for _, j := range c.List {
-		switch {
-		case j.Kinship == study.SignOnly:
-			add("Beside the published numbers signs alone compare: " + j.Why + ".")
-		case j.Kinship == study.Apart:
-			add("Published numbers are left out: " + j.Why + ".")
-		}
-	}
-	return notes
-}
-
-// scale is the unit that numbers of a quantity are printed in, and their decimals.
-func scale(what string) (factor float64, digits int) {
-	switch word, _, _ := strings.Cut(what, " "); word {
-	case "acr":
-		return 1, 3
-	case "r2", "slope":
-		return 1, 2
-	}
-	return 100, 1 // percent
-}
-
-// published are the printed numbers of the two cells of a claim, and their difference.
-func (c *Claims) published(j study.Judged) string {
-	if j.Theirs == nil {
-		return "–"
-	}
-	return pair(j, j.Theirs[0], j.Theirs[1])
-}
-
-func (c *Claims) ours(j study.Judged) string { return pair(j, j.A, j.B) }
-
-// pair has the difference of the two as they are printed beside each other.
-func pair(j study.Judged, a, b float64) string {
-	factor, digits := scale(j.Claim.What)
-	if alone(j.Claim) {
-		return printable.Fixed(factor*a, digits)
-	}
-	return fmt.Sprintf("%s and %s (difference %s)", printable.Fixed(factor*a, digits), printable.Fixed(factor*b, digits),
-		printable.Fixed(factor*(a-b), digits))
-}
-
-// alone is whether a claim is about one cell and a number.
-func alone(c study.Claim) bool { return c.Than == "" && c.ThanOn == "" && c.ThanWhat == "" }
-
-// ruling is a verdict with the interval that it follows from.
-func (c *Claims) ruling(j study.Judged, r *study.Ruling) string {
-	if r == nil {
-		switch {
-		case r == j.Starts && j.Orders > 1 && j.Of == 1:
-			return fmt.Sprintf("%d orders of one start", j.Orders)
-		case r == j.Starts && j.Of == 1:
-			return "one start"
-		}
-		return "–"
-	}
-	factor, digits := scale(j.Claim.What)
-	least, most := span(j.Claim)
-	low := factor * max(least, min(r.Interval.Low, j.Difference()))
-	high := factor * min(most, max(r.Interval.High, j.Difference()))
-	bound := factor * j.Claim.By
-	if r.Verdict == study.VerdictOpen {
-		bound = math.NaN()
-	}
-	text := fmt.Sprintf("**%s**: %s", r.Verdict, printable.Ranged(factor*j.Difference(), low, high, bound, digits))
-	if r == j.Starts && j.Networks == nil {
-		return text + ", " + j.Note
-	}
-	if r == j.Starts {
-		return text + fmt.Sprintf(", %d starts", j.Of)
-	}
-	return text
-}
-
-// span is what a number of a claim can be: intervals end there.
-func span(c study.Claim) (least, most float64) {
-	switch {
-	case study.UnitOf(c.What) == "radius" || study.UnitOf(c.What) == "slope":
-		return math.Inf(-1), math.Inf(1)
-	case alone(c):
-		return 0, 1
-	}
-	return -1, 1
-}
-
-// Where keeps the claims whose words have one of these in them.
-func (c *Claims) Where(words ...string) *Claims {
-	out := *c
-	out.List = slices.DeleteFunc(slices.Clone(c.List), func(j study.Judged) bool {
-		return !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(say(j), w) })
-	})
-	return &out
-}
+// say is a claim in the words of a reader.
+func say(j study.Judged) string { return claims.Readable(library(), j).Say() }
 
 // Of keeps the claims about some rows, as the recipes of the family name them.
 func (c *Claims) Of(rows ...string) *Claims {
@@ -295,21 +164,27 @@ func (c *Claims) On(sets ...string) *Claims {
 func (c *Claims) Say() nb.Markdown {
 	var lines []string
 	for _, j := range c.List {
-		text := fmt.Sprintf("%s. Here %s", say(j), c.ours(j))
+		text := fmt.Sprintf("%s. Here %s", say(j), j.Ours())
 		if j.Theirs != nil {
-			text += "; published " + c.published(j)
+			text += "; published " + j.Published()
 		}
-		for _, of := range []struct {
-			name string
-			*study.Ruling
-		}{{"for these networks", j.Networks}, {"over starts", j.Starts}} {
-			if of.Ruling != nil {
-				text += fmt.Sprintf(". %s %s", capital(of.name), c.ruling(j, of.Ruling))
-			}
+		if j.Networks != nil {
+			text += ". For these networks " + bold(j.ForNetworks())
+		}
+		if j.Starts != nil {
+			text += ". Over starts " + bold(j.OverStarts())
 		}
 		lines = append(lines, text+".")
 	}
 	return nb.Markdown(strings.Join(lines, "\n\n"))
+}
+
+// bold sets the verdict before an interval in Markdown.
+func bold(verdict string) string {
+	if word, rest, ok := strings.Cut(verdict, ": "); ok {
+		return "**" + word + "**: " + rest
+	}
+	return verdict
 }
 
 // Figure draws differences with the intervals that the verdicts follow from, the largest at the top:
@@ -323,7 +198,7 @@ func (c *Claims) Figure(title string) *nb.Figure {
 		if r == nil {
 			continue
 		}
-		factor, _ := scale(j.Claim.What)
+		factor, _ := j.Claim.Scale()
 		row := figure.ForestRow{Name: say(j), Value: factor * j.Difference(), Low: factor * r.Interval.Low,
 			High: factor * r.Interval.High, Bound: factor * j.Claim.By, Ink: figure.Grey}
 		if j.Theirs != nil {
@@ -356,5 +231,3 @@ func axisOf(c *Claims) string {
 	}
 	return "points"
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/experiment/claims"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -24,11 +25,11 @@ func TestCacheIsCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		printed, err := printedOf(table)
+		printed, err := claims.Printed(library(), table)
 		if err != nil {
 			t.Fatal(err)
 		}
-		results, _, err := resultsDigest(folderOf(a.Folder), printed)
+		results, _, err := resultsDigest(folderOf(a.Folder), printed.Cells)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +51,7 @@ func TestCacheIsCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, j := range c.List {
-			t.Log(name, say(j), "|", c.published(j), "|", c.ours(j), "|", c.ruling(j, j.Networks), "|", c.ruling(j, j.Starts))
+			t.Log(name, say(j), "|", j.Published(), "|", j.Ours(), "|", j.ForNetworks(), "|", j.OverStarts())
 		}
 	}
 	if len(cache()) != len(shownFamilies()) && *update == "" {
@@ -70,13 +71,13 @@ func cacheLines(t *testing.T, all map[string]cached) []byte {
 	}
 	var families []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		var claims []string
+		var lines []string
 		for _, j := range all[name].List {
-			claims = append(claims, "\n  "+line(j))
+			lines = append(lines, "\n  "+line(j))
 		}
 		c := all[name]
 		families = append(families, fmt.Sprintf("\n %s: {\"claims\": %s,\n \"results\": %s, \"fixed\": %d, \"list\": [%s]}",
-			line(name), line(c.Claims), line(c.Results), c.Fixed, strings.Join(claims, ",")))
+			line(name), line(c.Claims), line(c.Results), c.Fixed, strings.Join(lines, ",")))
 	}
 	return []byte("{" + strings.Join(families, ",") + "\n}\n")
 }

@@ -7,81 +7,43 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
-	"github.com/certspec/certspec/table"
 )
 
-// Means are the average certified radii of some rows of tables 2 and 3 in a folder, and behind each, in brackets, that
-// of Sun et al. 2021 where it may stand beside it. What is not there is –.
-func Means(folder string, rows ...string) *nb.Tabular {
-	t := nb.Columns("training", "clean", "C", "C, low", "C, mid", "C, high", "C-bar")
-	var ours [2]study.Results
-	var theirs [2]study.PrintedTable
-	for i, name := range []string{"A/table2", "A/table3"} {
-		ours[i] = nb.Must(openRadii(folderOf(folder), name))
-		theirs[i] = study.PrintedTable{Cells: nb.Must(printedOf(nb.Must(library().Table(name)))), Expand: printedSets}
-	}
-	differs := ""
-	for _, row := range rows {
-		line := []any{row}
-		for k, set := range []string{"clean", "C", "C Low", "C Mid", "C High", "C-bar"} {
-			cell, from := study.Cell{Row: row, Set: set, What: "acr"}, k/5
-			v, there, err := ours[from].Mean(cell)
-			nb.Check(err)
-			text := table.None
-			if there {
-				text = fmt.Sprintf("%.3f", v)
+// BySeverity draws the average certified radius of rows of table 8 over the corruptions of low frequency at each
+// severity, and at 0 on the clean ones of the same images; the mean over the starts of a row. A severity at which a
+// corruption is missing is left out.
+func BySeverity(folder string, rows ...string) *nb.Figure {
+	f := nb.Must(study.Open(folder, "A/table8"))
+	low := corrupt.Groups[0]
+	var lines []nb.Line
+	for _, name := range rows {
+		line, row := nb.Line{Name: name}, nb.Must(f.Row(name))
+		var all []*study.Sample
+		for severity := 1; severity <= 5; severity++ {
+			var sets []string
+			for _, corruption := range low.Corruptions {
+				sets = append(sets, fmt.Sprintf("%s-%d", corruption, severity))
 			}
-			kinship, why := ours[from].Context(cell).Beside(theirs[from].Context(cell))
-			if printed, ok, _ := theirs[from].Mean(cell); ok && there && kinship != study.Apart {
-				text += fmt.Sprintf(" (%.3f)", printed)
-				if set == "C" {
-					differs = why
-				}
+			if s := nb.Must(f.SampleOn(row, "acr", sets...)); s != nil {
+				all = append(all, s)
+				line.X, line.Y = append(line.X, float64(severity)), append(line.Y, s.Value())
 			}
-			line = append(line, text)
 		}
-		t.Add(line...)
-	}
-	t.Notes = []string{"In brackets: Sun et al. 2021, tables 2 and 3. The order alone compares; on C: " + differs + "."}
-	return t
-}
-
-// BySeverity is the average certified radius of a recipe of table 2 over the corruptions of a group at each severity,
-// and at 0 on the clean ones of the same images; the mean over its starts. A severity at which a corruption is missing
-// is left out.
-func BySeverity(folder, recipe, name string, group []string) nb.Line {
-	f := nb.Must(study.Open(folder, "A/table2"))
-	line := nb.Line{Name: name}
-	row, err := f.Row(recipe)
-	if err != nil {
-		line.Name += " (not there yet)"
-		return line
-	}
-	var all []*study.Sample
-	for severity := 1; severity <= 5; severity++ {
-		var sets []string
-		for _, corruption := range group {
-			sets = append(sets, fmt.Sprintf("%s-%d", corruption, severity))
-		}
-		if s := nb.Must(f.SampleOn(row, "acr", sets...)); s != nil {
-			all = append(all, s)
-			line.X, line.Y = append(line.X, float64(severity)), append(line.Y, s.Value())
-		}
-	}
-	clean := nb.Must(f.SampleOn(row, "acr", "clean"))
-	if clean != nil && len(all) > 0 {
-		common := nb.Must(study.OnCommonImages(clean, all[0]))
+		nb.Assert(len(all) > 0, "%s has no radius of %s", folder, name)
+		common := nb.Must(study.OnCommonImages(nb.Must(f.SampleOn(row, "acr", "clean")), all[0]))
 		line.X, line.Y = append([]float64{0}, line.X...), append([]float64{common[0].Value()}, line.Y...)
+		lines = append(lines, line)
 	}
-	if len(line.X) == 0 {
-		line.Name += " (not there yet)"
-	}
-	return line
+	return nb.Lines(nb.Axes{X: "severity (0: clean)", Y: "average certified radius",
+		Title:   "Corruptions of low frequency cost radius\n" + Settings["A cpu"],
+		Caption: "radius by severity, low frequencies: " + strings.Join(low.Corruptions, ", ")}, lines...)
 }
 
 // Centres are figures of the average certified radius against the centre frequency of filtered noise, one for each

@@ -74,7 +74,7 @@ func (r glanceRow) printed() string {
 	a, ok := numbers[study.Cell{Row: p.Row, Set: p.On, What: p.What}]
 	b, there := numbers[study.Cell{Row: p.Than, Set: p.On, What: p.What}]
 	nb.Assert(ok && there, "%s: %s does not print %s of %s and %s on %s", r.At, p.Table, p.What, p.Row, p.Than, p.On)
-	return pair(study.Judged{Claim: study.Claim{What: p.What, Than: p.Than}}, a.Value, b.Value)
+	return study.Judged{Claim: study.Claim{What: p.What, Than: p.Than}, Theirs: &[2]float64{a.Value, b.Value}}.Published()
 }
 
 func orNone(s string) string {
@@ -128,7 +128,7 @@ func (p paper) tables(command func(string) string) (judged, other, never, runs *
 				o.effort = append(o.effort, effort)
 			}
 		}
-		judged.Add(where, r.What+": "+say(j), c.published(j), c.ours(j), c.ruling(j, j.Networks), c.ruling(j, j.Starts),
+		judged.Add(where, r.What+": "+say(j), j.Published(), j.Ours(), bold(j.ForNetworks()), bold(j.OverStarts()),
 			string(rune('a'+k)), command(r.Command))
 	}
 	for k, o := range all {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/experiment/claims"
 	"github.com/certspec/certspec/study"
 )
 
@@ -132,7 +133,7 @@ func TestClaimsOfThePages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		numbers, err := printedOf(table)
+		numbers, err := claims.Printed(library(), table)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,18 +143,18 @@ func TestClaimsOfThePages(t *testing.T) {
 			cell := study.Cell{Row: of.Row, Set: j.Set, What: of.What}
 			if j.Theirs != nil {
 				printed++
-				n, ok := numbers[cell]
+				n, ok := numbers.Cells[cell]
 				if v := n.Value; !ok || n.Settings.Percent && v/100 != j.Theirs[0] || !n.Settings.Percent && v != j.Theirs[0] {
 					t.Errorf("%s: published is %v, the matrix has %v", say(j), j.Theirs[0], n.Value)
 				}
 			}
-			for _, r := range []*study.Ruling{j.Networks, j.Starts} {
-				m := ruled.FindStringSubmatch(c.ruling(j, r))
+			for r, text := range map[*study.Ruling]string{j.Networks: j.ForNetworks(), j.Starts: j.OverStarts()} {
+				m := ruled.FindStringSubmatch(bold(text))
 				if r == nil || m == nil {
 					continue
 				}
 				v := parsed(t, m[2:]...)
-				factor, _ := scale(of.What)
+				factor, _ := of.Scale()
 				bound := factor * of.By
 				is := study.VerdictOpen
 				if v[1] > bound {

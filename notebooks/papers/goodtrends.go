@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/internal/experiment/claims"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/nb"
 )
@@ -12,9 +13,8 @@ import (
 // Foreign are the networks of table 1 of Bitterwolf, Meinke and Hein 2020 that we trained, against
 // the foreign sets of one kind of data.
 type Foreign struct {
-	own    string // prefix of the recipes, as B/fmnist/
-	sets   []*measure.Areas
-	others []*measure.Areas // by other bounds than rigorous intervals
+	own  string           // prefix of the recipes, as B/fmnist/
+	sets []*measure.Areas // by rigorous intervals
 }
 
 // OpenForeign reads the results of an experiment whose recipes begin with a prefix, in balls of one
@@ -23,12 +23,8 @@ func OpenForeign(folder, own string, epsilon float64) *Foreign {
 	f := &Foreign{own: own}
 	for _, a := range nb.Must(measure.ReadAreas(folder)) {
 		for _, n := range a.Networks {
-			if a.Epsilon == epsilon && strings.HasPrefix(n.Network, own) {
-				if a.By == "" {
-					f.sets = append(f.sets, a)
-				} else {
-					f.others = append(f.others, a)
-				}
+			if a.By == "" && a.Epsilon == epsilon && strings.HasPrefix(n.Network, own) {
+				f.sets = append(f.sets, a)
 				break
 			}
 		}
@@ -54,7 +50,7 @@ func (f *Foreign) seeds(a *measure.Areas, row string) (names []string) {
 func (f *Foreign) Table() *nb.Tabular {
 	columns := []string{"network", "seeds", "accuracy", "own confidence"}
 	for _, a := range f.sets {
-		columns = append(columns, fmt.Sprintf("%s, ε = %g", setName(a.Set), a.Epsilon))
+		columns = append(columns, fmt.Sprintf("%s, ε = %g", claims.SetName(a.Set), a.Epsilon))
 	}
 	t := nb.Columns(columns...)
 	for _, row := range goodRows {
@@ -94,7 +90,7 @@ func (f *Foreign) Table() *nb.Tabular {
 // ByQuantile is GAUC against AUC, in percent, for the Q that there are, a line for each foreign set.
 func (f *Foreign) ByQuantile() (lines []nb.Line) {
 	for _, a := range f.sets {
-		l := nb.Line{Name: setName(a.Set)}
+		l := nb.Line{Name: claims.SetName(a.Set)}
 		for _, row := range f.quantiles(a) {
 			l.X, l.Y = append(l.X, f.area(a, row, measure.AUC)), append(l.Y, f.area(a, row, measure.GAUC))
 		}

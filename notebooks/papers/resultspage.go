@@ -59,9 +59,9 @@ func resultsPage(text string) string {
 					published = printable.Fixed(j.Theirs[0]-j.Theirs[1], 3)
 				}
 				if j.Starts != nil {
-					starts = c.ruling(j, j.Starts)
+					starts = bold(j.OverStarts())
 				}
-				all.Add(say(j), published, c.ruling(j, j.Networks), starts)
+				all.Add(say(j), published, bold(j.ForNetworks()), starts)
 			}
 		}
 	}

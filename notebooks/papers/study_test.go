@@ -10,16 +10,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/experiment/claims"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
-	"github.com/certspec/certspec/internal/lines/jackknife"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
 
-// world writes a study as if finished, of networks for which a claim is true or its opposite, and opens it.
+// world opens a study as if finished.
 func world(t *testing.T, opposite bool, keep func(name string) bool) *Study {
+	t.Helper()
+	return OpenStudy(written(t, opposite, keep))
+}
+
+// written is the folder of a study as if finished, of networks for which a claim is true or its opposite.
+func written(t *testing.T, opposite bool, keep func(name string) bool) string {
 	t.Helper()
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, "results"), 0o777); err != nil {
@@ -87,35 +93,26 @@ func world(t *testing.T, opposite bool, keep func(name string) bool) *Study {
 	if _, err := file.Write(text); err != nil {
 		t.Fatal(err)
 	}
-	return OpenStudy(folder)
+	return folder
 }
 
-// verdictsOf judges a family of the two tables of C by a study.
-func verdictsOf(t *testing.T, s *Study, table, family string) (all []study.Judged) {
+// verdictsOf judges a family of the two tables of C by the folder of a study.
+func verdictsOf(t *testing.T, folder, table, family string) []study.Judged {
 	t.Helper()
-	made, err := library().Table(table)
+	all, err := claims.Judge(t.Context(), library(), folder, table, resample.Options{}, family)
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := lines.ByPruning
-	if table == "C/table2" {
-		by = lines.ByAugmentation
-	}
-	of := predictors{s, by, map[[2]study.Cell]*study.Comparison{}, map[[2]study.Cell]jackknife.Result{}}
-	all, err = study.Judge(t.Context(), made.Families[family], of, study.PrintedTable{Cells: printedPredictors()}, resample.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
+	return all[0].Claims
 }
 
 // A study in which the paper's claims are true shows them, and one made the other way round shows none of them.
 func TestVerdictsOfAFinishedStudy(t *testing.T) {
-	s := world(t, false, nil)
-	if want := "complete: 171 networks, tier cpu"; s.State() != want {
-		t.Errorf("state %q, want %q", s.State(), want)
+	s := written(t, false, nil)
+	if want, state := "complete: 171 networks, tier cpu", OpenStudy(s).State(); state != want {
+		t.Errorf("state %q, want %q", state, want)
 	}
-	other := world(t, true, nil)
+	other := written(t, true, nil)
 	for _, f := range [][2]string{{"C/table2", "accuracy"}, {"C/table2", "paths"}, {"C/table2", "augmented"}, {"C/table1", "tickets"}} {
 		all := verdictsOf(t, s, f[0], f[1])
 		if len(all) == 0 {
@@ -136,19 +133,6 @@ func TestVerdictsOfAFinishedStudy(t *testing.T) {
 		if j.Theirs == nil || j.Theirs[0] != -1.16 && j.Theirs[0] != -0.58 || j.Kinship != study.SignOnly {
 			t.Errorf("%s: published %v, %s", say(j), j.Theirs, j.Why)
 		}
-	}
-}
-
-// Tables stand beside the paper's numbers, and figures have a panel for each shift and group.
-func TestTablesOfAFinishedStudy(t *testing.T) {
-	s := world(t, false, nil)
-	table := s.Table(lines.ByPruning, lines.PublishedTable1())
-	if len(table.Columns) != 2+3 || len(table.Rows) != 6*4 { // six shifts (no CIFAR-10.1), the four predictors of this world
-		t.Fatalf("%d columns, %d rows", len(table.Columns), len(table.Rows))
-	}
-	row := table.Rows[0] // brightness on ID accuracy; table 1 prints 0.96 and 0.96, 0.9 and 0.89, 0.97 and 0.97 in the last two columns of groups
-	if row[0] != "brightness" || row[1] != "ID accuracy" || !strings.HasSuffix(row[3].(string), " (0.9, 0.89)") {
-		t.Errorf("%v", row)
 	}
 }
 
@@ -181,31 +165,16 @@ func TestNetworksThatCannotBeMade(t *testing.T) {
 
 // What is not there yet has no verdict.
 func TestAPartialStudy(t *testing.T) {
-	s := world(t, false, func(name string) bool { return strings.HasPrefix(name, "C/conv8/clean/") })
+	folder := written(t, false, func(name string) bool { return strings.HasPrefix(name, "C/conv8/clean/") })
+	s := OpenStudy(folder)
 	if !strings.HasPrefix(s.State(), "PARTIAL: 19 of 171") {
 		t.Error(s.State())
 	}
-	if all := verdictsOf(t, s, "C/table2", "augmented"); len(all) != 0 {
+	if all := verdictsOf(t, folder, "C/table2", "augmented"); len(all) != 0 {
 		t.Errorf("%d claims about networks that are not there", len(all))
 	}
 	s = OpenStudy(filepath.Join(t.TempDir(), "none"))
 	if !strings.HasPrefix(s.State(), "not here yet") {
 		t.Error(s.State())
-	}
-}
-
-// Networks below half of their dense one's accuracy are told, and can be left out.
-func TestCollapsedNetworks(t *testing.T) {
-	s := world(t, false, nil)
-	for i, m := range s.Models {
-		if m.Name == "C/conv8/clean/ft-0.95-global@1" {
-			for field := range m.Accuracies {
-				s.Models[i].Accuracies[field] = lines.Accuracy{Share: 0.1}
-			}
-		}
-	}
-	kept, collapsed := learned(s.Models)
-	if len(collapsed) != 1 || len(kept) != len(s.Models)-1 {
-		t.Errorf("%v", collapsed)
 	}
 }

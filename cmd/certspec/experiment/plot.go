@@ -49,7 +49,7 @@ func (o *tableOptions) draw(cmd *cobra.Command, folder, name string) error {
 	if o.figure != costs && (cmd.Flags().Changed("beside") || cmd.Flags().Changed("radius")) {
 		return cli.Usagef("--beside and --radius go with --figure %s", costs)
 	}
-	for _, other := range []string{"left", "published", "format"} {
+	for _, other := range []string{"left", "claims", "published", "format"} {
 		if cmd.Flags().Changed(other) {
 			return cli.Usagef("--%s with --figure %s: it is of tables", other, o.figure)
 		}

@@ -4,8 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/experiment/claims"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/table"
 )
@@ -15,6 +17,8 @@ type tableOptions struct {
 	bootstrap resample.Options
 	published bool
 	left      bool
+	claims    bool
+	files     []string
 	figure    string
 	severity  int
 	radius    float64
@@ -32,7 +36,9 @@ func tableCommand() *cobra.Command {
 with intervals and paired differences, certified calibration, attacks. What is not there yet is –. The
 caption names tier, data, samples and engines, and whether published files of corrupted images or our
 own were used. It needs manifest.json and results alone. With --left, print what is done and what is
-left. With --figure, draw to --out, and print the numbers of the picture:
+left. With --claims, judge the claims of the table instead, a table for each family: values of ours and of
+the paper, and verdicts for these networks and over starts with the intervals that they follow from. With
+--figure, draw to --out, and print the numbers of the picture:
 
 groups        average certified radius, clean and by frequency group, at one severity (figure 4 of Sun et al.)
 heatmaps      average certified radius of images disturbed at one frequency, a map a row (figures 3 and 5)
@@ -43,6 +49,7 @@ correlations  rank correlations of accuracy, radius and errors over all models, 
 costs         certified accuracy of corrupted images over passes of training, also of the tables of --beside`,
 		Example: "  certspec experiment table out/A sun2021/table2 -o table2.tex\n" +
 			"  certspec experiment table notebooks/results/experiments/A sun2021/table2 --figure groups --out g.svg\n" +
+			"  certspec experiment table notebooks/results/experiments/A-evidence sun2021/table2 --claims\n" +
 			"  certspec experiment table out/A --left",
 	}
 
@@ -50,6 +57,8 @@ costs         certified accuracy of corrupted images over passes of training, al
 		f.BoolVar(&o.left, "left", false, "print what is done and what is left of all tables of the folder")
 		f.BoolVar(&o.published, "published", false,
 			"also the published figures, where the built-in table has them, beside those of the folder")
+		f.BoolVar(&o.claims, "claims", false, "judge the claims of the table, family by family, instead")
+		f.Add(&o.files)
 		cli.Choice(f, &o.figure, "figure", "", "draw this instead", changes, bestChanges,
 			correlations, groups, heatMaps, costs)
 		f.IntVar(&o.severity, "severity", 5, "of --figure groups: severity of the corruptions")
@@ -61,7 +70,7 @@ costs         certified accuracy of corrupted images over passes of training, al
 	o.table.Drawn = cli.FigureForms
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "figure", "published", "left", "format", "out")
+	cli.First(cmd, "claims", "figure", "published", "left", "out")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
 }
@@ -72,6 +81,12 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
+	}
+	switch changed := cmd.Flags().Changed; {
+	case o.claims && (o.left || o.published):
+		return cli.Usagef("--claims with --left or --published: expected one of them")
+	case changed("add") && !o.claims:
+		return cli.Usagef("--add goes with --claims")
 	}
 	if o.left && o.figure == "" {
 		if len(args) != 1 {
@@ -93,6 +108,9 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	case cmd.Flags().Changed("beside") || cmd.Flags().Changed("radius"):
 		return cli.Usagef("--beside and --radius go with --figure %s", costs)
 	}
+	if o.claims {
+		return o.judge(cmd, args[0], name)
+	}
 	filled, err := results.Fill(cmd.Context(), args[0], name, o.bootstrap)
 	if err != nil {
 		return cli.Usage(err)
@@ -107,6 +125,38 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		tables = append(tables, beside)
+	}
+	return o.table.Write(cmd, tables...)
+}
+
+// judge prints the claims of a table, judged by family.
+func (o *tableOptions) judge(cmd *cobra.Command, folder, name string) error {
+	l, err := openLibrary(o.files)
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		m, err := store.ReadManifest(folder)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		t, err := m.Table("")
+		if err != nil {
+			return cli.Usage(err)
+		}
+		name = t.Name
+	}
+	families, err := claims.Judge(cmd.Context(), l, folder, name, o.bootstrap)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), families)
+	}
+	tables := claims.Tables(l, name, families)
+	if len(tables) == 0 {
+		return cli.Usagef("%s has no results yet of what %s claims; certspec experiment table %[1]s --left says what is left",
+			folder, name)
 	}
 	return o.table.Write(cmd, tables...)
 }

@@ -1,9 +1,8 @@
-package papers
+package claims
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/certspec/certspec/corrupt"
@@ -107,12 +106,4 @@ func printedSets(name string, severities []int) (sets []string) {
 		}
 	}
 	return sets
-}
-
-// folderOf is the folder of results with a name.
-func folderOf(name string) string {
-	if name == "acce-published" {
-		return filepath.Join("results", name)
-	}
-	return filepath.Join("results/experiments", name)
 }

@@ -1,9 +1,10 @@
-package papers
+package claims
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +19,8 @@ import (
 // (Fridovich-Keil et al. 2022). A row is a group of networks, a set one shift or the mean of several:
 // low, mid, high or all.
 type predictors struct {
-	study *Study
-	by    lines.Grouping
+	models lines.Models
+	by     lines.Grouping
 	// What is known by the two cells of a claim: leaving out networks takes a while.
 	known map[[2]study.Cell]*study.Comparison
 	left  map[[2]study.Cell]jackknife.Result
@@ -30,8 +31,24 @@ func openPredictors(folder, name string) (study.Results, error) {
 	if strings.HasSuffix(name, "table2") {
 		by = lines.ByAugmentation
 	}
-	return predictors{OpenStudy(folder), by, map[[2]study.Cell]*study.Comparison{},
-		map[[2]study.Cell]jackknife.Result{}}, nil
+	models, err := Records(folder)
+	return predictors{models, by, map[[2]study.Cell]*study.Comparison{}, map[[2]study.Cell]jackknife.Result{}}, err
+}
+
+// Records are the networks of a folder with their accuracies; none where there are none.
+func Records(folder string) (all lines.Models, err error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "results", "*.record.jsonl"))
+	if err != nil {
+		return nil, fmt.Errorf("claims: %w", err)
+	}
+	for _, path := range paths {
+		models, err := lines.Read(path, lines.CSV{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, models...)
+	}
+	return all, all.Check()
 }
 
 var (
@@ -55,7 +72,7 @@ func (p predictors) statistic(c study.Cell) (func(lines.Models) (float64, error)
 	k := slices.IndexFunc(p.by.Groups, func(g lines.Group) bool { return g.Name == c.Row })
 	i := slices.IndexFunc(lines.Predictors, func(p lines.Predictor) bool { return p.Name == predictor })
 	if k < 0 || i < 0 || number != "r2" && number != "slope" {
-		return nil, nil, fmt.Errorf("papers: no %s of %q", c.What, c.Row)
+		return nil, nil, fmt.Errorf("claims: no %s of %q", c.What, c.Row)
 	}
 	by := p.by
 	by.Groups, by.Shifts, by.Predictors = by.Groups[k:k+1], shiftsOf(c.Set), lines.Predictors[i:i+1]
@@ -98,7 +115,7 @@ func (p predictors) Compare(_ context.Context, a study.Cell, b *study.Cell, by f
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(p.study.Models, group.Keep) {
+	if !slices.ContainsFunc(p.models, group.Keep) {
 		return nil, nil
 	}
 	of, keep := first, group.Keep
@@ -121,7 +138,7 @@ func (p predictors) Compare(_ context.Context, a study.Cell, b *study.Cell, by f
 			strata = append(strata, "augmentation")
 		}
 	}
-	mine := slices.DeleteFunc(slices.Clone(p.study.Models), func(m lines.Model) bool { return !keep(m) })
+	mine := slices.DeleteFunc(slices.Clone(p.models), func(m lines.Model) bool { return !keep(m) })
 	j, err := jackknife.Of(mine, strata, of)
 	var few *lines.FewPoints
 	if errors.As(err, &few) {
@@ -144,17 +161,17 @@ func (p predictors) gain(a study.Cell, b *study.Cell, at func(study.Comparison, 
 	*study.Comparison, error) {
 	label := map[string]string{"clean": "clean", "AugMix": "augmix", "Gaussian": "gaussian"}
 	if b == nil || label[a.Row] == "" || label[b.Row] == "" {
-		return nil, fmt.Errorf("papers: accuracies of %s are compared with those of another augmentation alone", a.Row)
+		return nil, fmt.Errorf("claims: accuracies of %s are compared with those of another augmentation alone", a.Row)
 	}
 	others := map[string]float64{}
-	for _, m := range p.study.Models.Where("augmentation", label[b.Row]) {
+	for _, m := range p.models.Where("augmentation", label[b.Row]) {
 		others[strings.Replace(m.Name, "/"+label[b.Row]+"/", "/", 1)] = m.Accuracies[a.Set].Share
 	}
 	partner := func(m lines.Model) (float64, bool) {
 		v, ok := others[strings.Replace(m.Name, "/"+label[a.Row]+"/", "/", 1)]
 		return v, ok
 	}
-	mine := slices.DeleteFunc(slices.Clone(p.study.Models.Where("augmentation", label[a.Row])), func(m lines.Model) bool {
+	mine := slices.DeleteFunc(slices.Clone(p.models.Where("augmentation", label[a.Row])), func(m lines.Model) bool {
 		_, ok := partner(m)
 		return !ok
 	})
@@ -183,7 +200,7 @@ func (p predictors) Mean(c study.Cell) (float64, bool, error) {
 	if err != nil {
 		return 0, false, err
 	}
-	v, err := of(slices.DeleteFunc(slices.Clone(p.study.Models), func(m lines.Model) bool { return !group.Keep(m) }))
+	v, err := of(slices.DeleteFunc(slices.Clone(p.models), func(m lines.Model) bool { return !group.Keep(m) }))
 	return v, err == nil, nil
 }
 

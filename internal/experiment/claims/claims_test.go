@@ -1,4 +1,4 @@
-package papers
+package claims
 
 import (
 	"math"
@@ -18,8 +18,13 @@ func TestPrintedRadiiAgree(t *testing.T) {
 	// The paper prints other groups for these, so that their mean is not that of the corruptions.
 	other := map[string]float64{"A/table2 AutoAugment": 0.369, "A/table1 A/c10/aa": 0.369, "A/table1 A/c100/g": 0.1737,
 		"A/table4 Gaussian": 0.1737}
+	l := library(t)
 	for _, name := range []string{"A/table1", "A/table2", "A/table4"} {
-		numbers, err := library().Numbers(mustTable(t, name))
+		made, err := l.Table(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers, err := l.Numbers(made)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,13 +48,13 @@ func TestPrintedRadiiAgree(t *testing.T) {
 	}
 }
 
-func mustTable(t *testing.T, name string) recipe.Table {
+func library(t *testing.T) *recipe.Library {
 	t.Helper()
-	made, err := library().Table(name)
+	l, err := recipe.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return l
 }
 
 // By hand: two starts of GOOD 40 with GAUC .30 and .40, one of OE with .10, each with the standard error .01 over images
@@ -94,8 +99,7 @@ func TestAreasByHand(t *testing.T) {
 
 // Rows that differ in what training took say so: steps of whole batches, and passes with views and noises counted.
 func TestUnequalEfforts(t *testing.T) {
-	t.Chdir("..")
-	r, err := openRows(folderOf("A-scratch"), "A/scratch-starts")
+	r, err := openRows("../../../notebooks/results/experiments/A-scratch", "A/scratch-starts")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +121,7 @@ func TestSay(t *testing.T) {
 		"Brier-ACT below AT, CCE at R = 0.2":                         {Row: "Brier-ACT", Than: "AT", What: "cce 0.2", On: []string{"clean"}, Sign: -1},
 		"Traditional: R² by ID accuracy on Gaussian noise below 0.5": {Row: "Traditional", What: "r2 ID accuracy", On: []string{"gaussian_noise"}, By: 0.5, Sign: -1},
 	} {
-		if got := say(study.Judged{Claim: c, Set: c.On[0]}); !strings.EqualFold(got, want) {
+		if got := Readable(library(t), study.Judged{Claim: c, Set: c.On[0]}).Say(); !strings.EqualFold(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package papers
+package claims
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (c calibration) at(ctx context.Context, o resample.Options) (*results.Fille
 func (c calibration) Compare(ctx context.Context, a study.Cell, b *study.Cell, by float64, o resample.Options) (
 	*study.Comparison, error) {
 	if b == nil || by != 0 {
-		return nil, fmt.Errorf("papers: %s of %s is compared with another row alone", a.What, a.Row)
+		return nil, fmt.Errorf("claims: %s of %s is compared with another row alone", a.What, a.Row)
 	}
 	f, err := c.at(ctx, o)
 	if err != nil {
