@@ -3,6 +3,8 @@ package feedforward
 import (
 	"context"
 	"math"
+
+	"github.com/certspec/certspec/internal/feedforward/array"
 )
 
 // activation is a non-decreasing function applied to each value.
@@ -14,8 +16,7 @@ type activation struct {
 	rectifier bool
 	// err bounds how far a float32 evaluation at a value of that magnitude, or ours, may be off f.
 	err func(magnitude float64) float64
-	// piecewise linear functions: chord returns, for inputs in [l, u], lines a·x + b above and below the function. nil:
-	// the ends of the interval are used.
+	// chord returns, for inputs in [l, u], lines a·x + b above and below the function.
 	chord func(l, u float64, slope lowerSlope) (upper, lower segment)
 }
 
@@ -125,13 +126,26 @@ func sigmoid() *activation {
 		}
 		return 1 / (1 + math.Exp(-x))
 	}
-	return &activation{f: f, slope: func(x float64) float64 { return f(x) * f(-x) },
-		err: func(float64) float64 { return functionError }}
+	return smooth(f, func(x float64) float64 { return f(x) * f(-x) }, func(float64) float64 { return functionError })
 }
 
 func tanh() *activation {
-	return &activation{f: math.Tanh, slope: func(x float64) float64 { t := math.Tanh(x); return 1 - t*t },
-		err: func(float64) float64 { return functionError }}
+	return smooth(math.Tanh, func(x float64) float64 { t := math.Tanh(x); return 1 - t*t },
+		func(float64) float64 { return functionError })
+}
+
+// smooth is a function whose slope has one peak or none. So on [l, u] it is least at an end, k, and the function less
+// k·x does not decrease: parallel lines through the ends bound it (Singh et al. 2019, DeepPoly).
+func smooth(f, slope, err func(float64) float64) *activation {
+	return &activation{f: f, slope: slope, err: err, chord: func(l, u float64, _ lowerSlope) (upper, lower segment) {
+		k := max(0, min(slope(l), slope(u))*(1-0x1p-40)-0x1p-50) // below what rounding makes of it
+		return segment{k, f(u) - k*u}, segment{k, f(l) - k*l}
+	}}
+}
+
+func softplus() *activation {
+	return smooth(func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }, sigmoid().f,
+		func(m float64) float64 { return functionError + 4*single*m })
 }
 
 // clip is min(max(x, low), high).
@@ -191,6 +205,9 @@ func (b *Builder) Sigmoid(in int) int { return b.add("Sigmoid", b.Shape(in), sig
 // Tanh is the hyperbolic tangent.
 func (b *Builder) Tanh(in int) int { return b.add("Tanh", b.Shape(in), tanh(), in) }
 
+// Softplus is ln(1 + exp(x)).
+func (b *Builder) Softplus(in int) int { return b.add("Softplus", b.Shape(in), softplus(), in) }
+
 // Clip is min(max(x, low), high).
 func (b *Builder) Clip(in int, low, high float64) int {
 	if !(low <= high) {
@@ -198,3 +215,16 @@ func (b *Builder) Clip(in int, low, high float64) int {
 	}
 	return b.with([]float64{low, high}).add("Clip", b.Shape(in), clip(low, high), in)
 }
+
+// HardSigmoid is min(max(slope·x + offset, 0), 1).
+func (b *Builder) HardSigmoid(in int, slope, offset float64) int {
+	if err := finite([]float64{slope, offset}); err != nil {
+		return b.fail("HardSigmoid", "%v", err)
+	}
+	in = b.scale(in, &scale{s: []float64{slope}, t: []float64{offset}, times: b.Shape(in).Size(),
+		fold: folding{array.Largest([]float64{slope}), array.Largest([]float64{offset}), 1}})
+	return b.Clip(in, 0, 1)
+}
+
+// HardSwish is x·min(max(x/6 + 1/2, 0), 1).
+func (b *Builder) HardSwish(in int) int { return b.Product(in, b.HardSigmoid(in, 1./6, 0.5)) }

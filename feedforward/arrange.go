@@ -201,6 +201,17 @@ func (b *Builder) Transpose(in int, order ...int) int {
 	return b.with(floats(order)).arrange("Transpose", in, out, 0, func(index []int) int { return array.At(index, step) })
 }
 
+// Repeat gives a layer a larger shape by NumPy's rule: axes are put in front, and what has one value along an axis is
+// repeated there.
+func (b *Builder) Repeat(in int, shape ...int) int {
+	from, out := b.Shape(in), Shape(slices.Clone(shape))
+	steps, ok := array.Steps(from, out)
+	if !ok {
+		return b.fail("Repeat", "%v to %v", from, out)
+	}
+	return b.arrange("Repeat", in, out, 0, func(index []int) int { return array.At(index, steps) })
+}
+
 // Pad puts before[i] and after[i] constants around axis i; negative numbers cut values off.
 func (b *Builder) Pad(in int, before, after []int, constant float64) int {
 	s := b.Shape(in)

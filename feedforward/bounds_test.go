@@ -228,6 +228,21 @@ func (n *Network) exactBox(t testing.TB, input Box) (lower, upper [][]*big.Rat) 
 				copy(lo[to:], lower[nd.in[j]][from:from+size])
 				copy(hi[to:], upper[nd.in[j]][from:from+size])
 			})
+		case product:
+			for o := range lo {
+				lo[o], hi[o] = nil, nil
+				for _, x := range []*big.Rat{lower[in][o], upper[in][o]} {
+					for _, y := range []*big.Rat{lower[nd.in[1]][o], upper[nd.in[1]][o]} {
+						v := new(big.Rat).Mul(x, y)
+						if lo[o] == nil || v.Cmp(lo[o]) < 0 {
+							lo[o] = v
+						}
+						if hi[o] == nil || v.Cmp(hi[o]) > 0 {
+							hi[o] = v
+						}
+					}
+				}
+			}
 		case *maximum:
 			for o := range lo {
 				members := l.members(o, nil)

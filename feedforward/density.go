@@ -5,43 +5,6 @@ import (
 	"math"
 )
 
-// Square is x².
-func (b *Builder) Square(in int) int { return b.add("Square", b.Shape(in), square{}, in) }
-
-// LogSumExp is ln Σ_j exp(x_j) over all values of a layer, one value. Rigorous bounds are for an evaluation that
-// subtracts the largest value first.
-func (b *Builder) LogSumExp(in int) int { return b.add("LogSumExp", Shape{1}, logSumExpAll{}, in) }
-
-type square struct{}
-
-func (square) forward(in [][]float64, out []float64) {
-	for i, v := range in[0] {
-		out[i] = v * v
-	}
-}
-
-func (square) backward(in [][]float64, out, g []float64, gin [][]float64) {
-	for i, v := range in[0] {
-		gin[0][i] += 2 * v * g[i]
-	}
-}
-
-func (square) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
-	for i, lo := range in[0].Lower {
-		hi := in[0].Upper[i]
-		least, most := min(lo*lo, hi*hi), max(lo*lo, hi*hi)
-		if lo < 0 && hi > 0 {
-			least = 0
-		}
-		if a != Plain {
-			least, most = max(0, least*(1-4*single)-tiny), most*(1+4*single)+tiny
-		}
-		out.Lower[i], out.Upper[i] = least, most
-	}
-}
-
-func (square) walk(s step, at int) { s.atEnds() }
-
 type logSumExpAll struct{}
 
 func (logSumExpAll) forward(in [][]float64, out []float64) { out[0] = logSum(in[0]) }

@@ -19,6 +19,7 @@ var apart = map[string]string{
 	"ChannelOrder":  "a kind of layer",
 	"shape":         "an input of Reshape",
 	"steps":         "an input of Slice",
+	"Take":          "a kind of layer",
 }
 
 // Whatever operator, attribute or mode the reader names is drawn by package drawnet, so that the networks drawn at

@@ -14,7 +14,7 @@ type laneLinear interface {
 // alike are layers that treat all values alike, side by side or not.
 func alike(l layer) bool {
 	switch l := l.(type) {
-	case *activation, *sum:
+	case *activation, *sum, product:
 		return true
 	case *arrange:
 		return l.from == nil

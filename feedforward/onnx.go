@@ -24,10 +24,11 @@ func (e *OperatorError) Error() string {
 // Read reads a network from an ONNX file with one input and one output, a batch of any size or of 1 first. images says
 // how pixels enter it; with nil the Network takes what the graph takes.
 //
-// Operators: Conv, Gemm, MatMul with a constant, Add, Sub, Mul and Div with constants, Add and Sub of two results,
-// BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool,
-// GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean over the image, Pad, Flatten, Reshape, Squeeze,
-// Unsqueeze, Transpose, Concat, Identity, Dropout, Cast, Constant, and the arithmetic on shapes that exporters write. A
+// Operators: Conv, Gemm, MatMul with a constant, Add, Sub, Mul and Div with constants, Add, Sub and Mul of two results,
+// BatchNormalization, Relu, LeakyRelu, Sigmoid, HardSigmoid, HardSwish, Tanh, Softplus, LogSoftmax, Clip, AveragePool,
+// MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean, Pad, Flatten, Reshape, Squeeze, Unsqueeze,
+// Transpose, Split, Slice, Gather, GatherND, Where with a constant, Concat, Identity, Dropout, Cast, Constant, and the
+// arithmetic on shapes that exporters write. A
 // last Softmax or LogSoftmax over the classes is taken off, so that the outputs are logits (see Head). Anything else is
 // an *OperatorError. Nodes that the output does not depend on are not looked at.
 func Read(path string, images *Images) (*Network, error) {
@@ -49,7 +50,7 @@ func Read(path string, images *Images) (*Network, error) {
 func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, error) {
 	r := &reader{file: file, constants: map[string]*graph.Constant{}, tensors: map[string]*onnxfile.Tensor{},
 		layers: map[string]int{},
-		types:  map[string]onnxfile.Type{}}
+		types:  map[string]onnxfile.Type{}, batch: map[string]int{}}
 	if err := r.operators(model); err != nil {
 		return nil, err
 	}
@@ -75,6 +76,11 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	}
 	output := model.Graph.Outputs[0].Name
 	needed := ancestors(model.Graph.Nodes, output)
+	for place, n := range model.Graph.Nodes { // before what a missing layer would make of the others
+		if reason := graph.Unknown(&n); needed[place] && reason != "" && !slices.Contains(n.Outputs, output) {
+			return nil, &OperatorError{File: file, Node: n.Name, Op: n.Op, Place: place, Reason: reason}
+		}
+	}
 	for place := range model.Graph.Nodes {
 		n := &model.Graph.Nodes[place]
 		if !needed[place] {
@@ -191,14 +197,19 @@ func (r *reader) node(n *onnxfile.Node) string {
 		switch {
 		case isLayer && r.kind != 0 && kind != r.kind:
 			return fmt.Sprintf("input %d is %v, another one %v", i, kind, r.kind)
+		case r.batch[name] != 0 && n.Op != "Transpose" && n.Op != "GatherND":
+			return fmt.Sprintf("input %d has the batch at axis %d; expected a Transpose in front that puts it first", i,
+				r.batch[name])
 		case isLayer:
 			r.kind = kind
 		case !r.known(name):
 			return fmt.Sprintf("input %d, %q, is not computed before it", i, name)
 		}
 	}
-	if r.known(n.Outputs[0]) {
-		return fmt.Sprintf("there is a result %q before it", n.Outputs[0])
+	for _, name := range n.Outputs {
+		if r.known(name) {
+			return fmt.Sprintf("there is a result %q before it", name)
+		}
 	}
 	if folded, reason := r.foldNode(n); folded || reason != "" {
 		return reason

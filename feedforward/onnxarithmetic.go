@@ -3,12 +3,13 @@ package feedforward
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/certspec/certspec/internal/feedforward/array"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// arithmetic is Add, Sub, Mul or Div with a constant, or Add or Sub of two results.
+// arithmetic is Add, Sub, Mul or Div with a constant, or Add, Sub or Mul of two results.
 func (r *reader) arithmetic(n *onnxfile.Node) (int, string) {
 	var dims [2][]int
 	for i, name := range n.Inputs {
@@ -51,6 +52,8 @@ func (r *reader) arithmetic(n *onnxfile.Node) (int, string) {
 	switch {
 	case n.Op == "Mul" && layers[0] == layers[1]:
 		return r.b.Square(layers[0]), ""
+	case n.Op == "Mul":
+		return r.b.Product(layers[0], layers[1]), ""
 	case sign == 0:
 		return 0, "of two results"
 	}
@@ -98,4 +101,46 @@ func (r *reader) withConstant(n *onnxfile.Node, in, at int) (int, string) {
 	}
 	l.fold = folding{array.Largest(l.s), array.Largest(l.t), 1}
 	return r.b.scale(in, l), ""
+}
+
+// where is a result where a condition holds, and a constant elsewhere, or the other way round.
+func (r *reader) where(n *onnxfile.Node) (int, string) {
+	condition, reason := r.value(n.Inputs[0])
+	if reason != "" {
+		return 0, "its condition " + reason
+	}
+	at := 1 // of the result
+	in, ok := r.layer(n, at)
+	if !ok {
+		at = 2
+		in, _ = r.layer(n, at)
+	} else if _, both := r.layer(n, 2); both {
+		return 0, "of two results; expected a constant and a result"
+	}
+	c, reason := r.parameter(n, 3-at)
+	if reason != "" {
+		return 0, reason
+	}
+	dims, _ := r.dimsOf(n.Inputs[at])
+	all, ok := array.Broadcast(dims, c.Dims)
+	if ok {
+		all, ok = array.Broadcast(all, condition.Dims)
+	}
+	if !ok || len(all) != len(dims) || condition.Kind != onnxfile.Bool || slices.Contains(condition.Sized, true) {
+		return 0, fmt.Sprintf("a condition of %v%v, a constant of %v and a result of %v", condition.Kind,
+			condition.Dims, c.Dims, dims)
+	}
+	if reason := r.b.room(all, 16, 0); reason != "" {
+		return 0, reason
+	}
+	if in, reason = r.repeated(in, all); reason != "" || r.b.err != nil {
+		return 0, reason
+	}
+	s, t := make([]float64, array.Size(all)), slices.Clone(c.Spread(all).Real)
+	for i, holds := range condition.Spread(all).Whole {
+		if (holds != 0) == (at == 1) {
+			s[i], t[i] = 1, 0
+		}
+	}
+	return r.b.Scale(in, s, t, nil), ""
 }

@@ -2,6 +2,7 @@ package feedforward
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/certspec/certspec/internal/feedforward/graph"
 	"github.com/certspec/certspec/internal/onnxfile"
@@ -17,6 +18,7 @@ type reader struct {
 	tensors   map[string]*onnxfile.Tensor // constants that are not decoded yet
 	layers    map[string]int
 	types     map[string]onnxfile.Type // of layers
+	batch     map[string]int           // axis of the batch, of layers where it is not the first
 	kind      onnxfile.Type            // of the layers that the node under way reads
 	double    bool                     // there are layers in float64
 	open      bool                     // the batch may have any size
@@ -61,7 +63,8 @@ func (r *reader) result(n *onnxfile.Node) (layer int, dims []int, reason string)
 	if !ok {
 		return 0, nil, "its first input is constant"
 	}
-	return layer, append([]int{1}, r.b.Shape(layer)...), ""
+	dims, reason = r.dimsOf(n.Inputs[0])
+	return layer, dims, reason
 }
 
 // parameter is the constant that an input names, of the type that the node's layers have; nil where it is left out.
@@ -117,10 +120,10 @@ func (r *reader) integers(n *onnxfile.Node, input int, attribute string) (values
 	return values, ""
 }
 
-// dimsOf are the dimensions of a result, with a batch of one in front of a layer's, or of a constant.
+// dimsOf are the dimensions of a result, with a batch of one among a layer's, or of a constant.
 func (r *reader) dimsOf(name string) ([]int, string) {
 	if layer, ok := r.layers[name]; ok {
-		return append([]int{1}, r.b.Shape(layer)...), ""
+		return slices.Insert(slices.Clone([]int(r.b.Shape(layer))), r.batch[name], 1), ""
 	}
 	c, reason := r.value(name)
 	if reason != "" {

@@ -20,12 +20,14 @@ func init() { // a table that its own functions name
 		"Softplus":   one((*Builder).Softplus),
 		"LogSoftmax": (*reader).logSoftmax,
 		"LeakyRelu":  (*reader).leaky, "Clip": (*reader).clip,
+		"HardSigmoid": (*reader).hardSigmoid, "HardSwish": one((*Builder).HardSwish),
 		"AveragePool": (*reader).pool, "MaxPool": (*reader).pool, "GlobalAveragePool": (*reader).pool,
 		"GlobalMaxPool":   (*reader).pool,
 		"ReduceLogSumExp": (*reader).reduceLogSumExp, "ReduceMean": (*reader).reduceMean, "Pad": (*reader).pad,
 		"Flatten": (*reader).reshape, "Reshape": (*reader).reshape, "Squeeze": (*reader).reshape,
 		"Unsqueeze": (*reader).reshape,
-		"Transpose": (*reader).transpose, "Concat": (*reader).concat,
+		"Transpose": (*reader).transpose, "Concat": (*reader).concat, "Split": (*reader).split,
+		"Slice": (*reader).take, "Gather": (*reader).take, "GatherND": (*reader).take, "Where": (*reader).where,
 		"Identity": same, "Dropout": same, "Cast": (*reader).cast,
 	}
 }
@@ -106,13 +108,10 @@ func (r *reader) clip(n *onnxfile.Node) (int, string) {
 	return r.b.Clip(in, ends[0], ends[1]), ""
 }
 
-func (r *reader) logSoftmax(n *onnxfile.Node) (int, string) {
+func (r *reader) hardSigmoid(n *onnxfile.Node) (int, string) {
 	in, _, reason := r.result(n)
 	if reason != "" {
 		return 0, reason
 	}
-	if axis := int(n.Int("axis", -1)); len(r.b.Shape(in)) != 1 || axis != -1 && axis != 1 {
-		return 0, fmt.Sprintf("along axis %d of %v; that of all values is read", axis, r.b.Shape(in))
-	}
-	return r.b.LogSoftmax(in), ""
+	return r.b.HardSigmoid(in, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5))), ""
 }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/certspec/certspec/internal/feedforward/array"
+	"github.com/certspec/certspec/internal/feedforward/graph"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// reduceMean is global average pooling where the axes are those of the image.
+// reduceMean is global average pooling where the axes are those of the image; other axes become those of one.
 func (r *reader) reduceMean(n *onnxfile.Node) (int, string) {
-	in, _, reason := r.result(n)
+	in, dims, reason := r.result(n)
 	if reason != "" {
 		return 0, reason
 	}
@@ -17,21 +19,34 @@ func (r *reader) reduceMean(n *onnxfile.Node) (int, string) {
 	if reason != "" {
 		return 0, reason
 	}
-	rank := len(r.b.Shape(in)) + 1
-	for i, a := range axes {
-		if a < 0 {
-			axes[i] += rank
+	over, reason := graph.Axes(axes, len(dims))
+	if reason != "" || len(axes) == 0 || over[0] {
+		return 0, fmt.Sprintf("over axes %v of %d; the mean over others than the batch is read", axes, len(dims))
+	}
+	var kept, order, last, to []int
+	for i, d := range dims[1:] {
+		switch {
+		case !over[1+i]:
+			kept, order, to = append(kept, d), append(order, i), append(to, d)
+			continue
+		case n.Int("keepdims", 1) != 0:
+			to = append(to, 1)
 		}
+		last = append(last, i)
 	}
-	slices.Sort(axes)
-	if rank != 4 || !slices.Equal(axes, []int{2, 3}) {
-		return 0, fmt.Sprintf("over axes %v of %d; the mean over height and width is read", axes, rank)
+	if !slices.Equal(dims, []int{1, array.Size(kept), dims[len(dims)-2], dims[len(dims)-1]}) || len(last) != 2 {
+		if order = append(order, last...); !slices.IsSorted(order) {
+			in = r.b.Transpose(in, order...)
+		}
+		in = r.b.Reshape(in, array.Size(kept), array.Size(dims)/array.Size(kept), 1)
 	}
-	pooled := r.b.AveragePool(in, PoolOptions{})
-	if n.Int("keepdims", 1) == 0 && r.b.err == nil {
-		pooled = r.b.Reshape(pooled, r.b.Shape(pooled)[0])
+	if in = r.b.AveragePool(in, PoolOptions{}); r.b.err != nil {
+		return 0, ""
 	}
-	return pooled, ""
+	if !slices.Equal(r.b.Shape(in), to) {
+		in = r.b.Reshape(in, to...)
+	}
+	return in, ""
 }
 
 func (r *reader) reduceLogSumExp(n *onnxfile.Node) (int, string) {
@@ -48,4 +63,15 @@ func (r *reader) reduceLogSumExp(n *onnxfile.Node) (int, string) {
 		return 0, fmt.Sprintf("over axes %v of %v; that of all values is read, with keepdims", axes, shape)
 	}
 	return r.b.LogSumExp(in), ""
+}
+
+func (r *reader) logSoftmax(n *onnxfile.Node) (int, string) {
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
+	}
+	if axis := int(n.Int("axis", -1)); len(r.b.Shape(in)) != 1 || axis != -1 && axis != 1 {
+		return 0, fmt.Sprintf("along axis %d of %v; that of all values is read", axis, r.b.Shape(in))
+	}
+	return r.b.LogSoftmax(in), ""
 }

@@ -92,8 +92,9 @@ func (r *reader) transpose(n *onnxfile.Node) (int, string) {
 	if reason != "" {
 		return 0, reason
 	}
-	if order[0] != 0 {
-		return 0, fmt.Sprintf("order %v; the batch stays first", order)
+	if at := slices.Index(order, r.batch[n.Inputs[0]]); order[0] != 0 || at != 0 {
+		r.batch[n.Outputs[0]] = at
+		return r.take(n)
 	}
 	shifted := make([]int, len(order)-1)
 	for i := range shifted {

@@ -29,6 +29,8 @@ func (n *Network) Parts() []parts.Layer {
 			p.Move, p.Given = &parts.Move{From: l.from, Constant: l.constant}, given(nd)
 		case *sum:
 			p.Sign = l.sign
+		case product:
+			p.Product = true
 		case *concat:
 			p.Concat, p.Given = &parts.Concat{Blocks: l.blocks, Sizes: l.sizes}, given(nd)
 		}

@@ -3,9 +3,6 @@ package feedforward
 import (
 	"context"
 	"math"
-	"slices"
-
-	"github.com/certspec/certspec/internal/feedforward/array"
 )
 
 // LogSoftmax is y_k = x_k − ln Σ_j exp(x_j) over all values of a layer. Rigorous bounds take an evaluation that
@@ -14,33 +11,9 @@ func (b *Builder) LogSoftmax(in int) int {
 	return b.add("LogSoftmax", b.Shape(in), logSoftmax{}, in)
 }
 
-// Softplus is ln(1 + exp(x)).
-func (b *Builder) Softplus(in int) int { return b.add("Softplus", b.Shape(in), softplus(), in) }
-
-// Repeat gives a layer a larger shape by NumPy's rule: axes are put in front, and what has one value along an axis is
-// repeated there.
-func (b *Builder) Repeat(in int, shape ...int) int {
-	from, out := b.Shape(in), Shape(slices.Clone(shape))
-	steps, ok := array.Steps(from, out)
-	if !ok {
-		return b.fail("Repeat", "%v to %v", from, out)
-	}
-	return b.arrange("Repeat", in, out, 0, func(index []int) int { return array.At(index, steps) })
-}
-
-func softplus() *activation {
-	return &activation{
-		f: func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
-		slope: func(x float64) float64 {
-			if x < 0 {
-				e := math.Exp(x)
-				return e / (1 + e)
-			}
-			return 1 / (1 + math.Exp(-x))
-		},
-		err: func(m float64) float64 { return functionError + 4*single*m },
-	}
-}
+// LogSumExp is ln Σ_j exp(x_j) over all values of a layer, one value. Rigorous bounds are for an evaluation that
+// subtracts the largest value first.
+func (b *Builder) LogSumExp(in int) int { return b.add("LogSumExp", Shape{1}, logSumExpAll{}, in) }
 
 // logSoftmax is at most 0 and, between bounds l and u on its inputs,
 //

@@ -28,7 +28,11 @@ func randomNetwork(t testing.TB, rng *rand.Rand, scale float64) *Network {
 		return w
 	}
 	activate := func(l int) int {
-		switch rng.IntN(8) {
+		switch rng.IntN(10) {
+		case 8:
+			return b.Product(b.Clip(l, -1, 2), l)
+		case 9:
+			return b.Product(l, b.Sigmoid(l))
 		case 0:
 			return b.LeakyReLU(l, 0.125)
 		case 1:

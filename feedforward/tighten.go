@@ -7,8 +7,11 @@ func (n *Network) tighten(ctx context.Context, r *region, from int, how tuning, 
 	boxes := r.boxes
 	entered := map[int]bool{}
 	for _, nd := range n.nodes {
-		if _, ok := nd.layer.(*activation); ok {
-			entered[nd.in[0]] = true
+		switch nd.layer.(type) {
+		case *activation, product:
+			for _, in := range nd.in {
+				entered[in] = true
+			}
 		}
 	}
 	for i, nd := range n.nodes[from:] {

@@ -118,7 +118,7 @@ func (s step) overwrites() bool {
 		case *dense, *convolution:
 			return true
 		}
-	case *activation:
+	case *activation, product:
 		return true
 	}
 	return false

@@ -32,7 +32,7 @@ func (l *activation) bends(s step, at int) []kernel.Bend {
 		hi := in.Upper[i]
 		upper, lower := segment{0, s.out.Upper[i]}, segment{0, s.out.Lower[i]}
 		e := 0.0
-		if l.chord != nil && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
+		if !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
 			upper, lower = l.chord(lo, hi, s.slope)
 			if s.a != Plain {
 				m := in.largest(i)

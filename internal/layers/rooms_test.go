@@ -18,10 +18,10 @@ import (
 // downwards are the files of feedforward from the top down: reading a graph, bounds, values, layers, walks from the
 // outputs back to the input, and what all of them use.
 var downwards = strings.Fields(`
-	onnx onnximages onnxfold onnxops onnxwindows onnxweights onnxreduce onnxarithmetic onnxshape onnxinputs
+	onnx onnximages onnxfold onnxops onnxwindows onnxweights onnxreduce onnxarithmetic onnxshape onnxtake onnxinputs
 	bounds confidence crown tighten leading bounder tail compare intervals split outputs tuned
 	confidencegradients batch lanes results digest convlanes denselanes parts
-	posterior window arrange density conv activation dense scale
+	posterior window arrange density conv activation product dense scale
 	walkrows walklayers walk reach segment logsum linear
 	builder box feedforward`)
 

@@ -38,6 +38,8 @@ func Fold(n *onnxfile.Node, in []*Constant, room func(dims []int) (reason string
 		return f.sliced(n, in)
 	case "Gather":
 		return f.gathered(n, in)
+	case "GatherND":
+		return f.gatheredAt(n, in)
 	case "Concat":
 		return f.joined(n, in)
 	case "Where":
@@ -299,6 +301,65 @@ func (f *folder) gathered(n *onnxfile.Node, in []*Constant) (*Constant, string) 
 		block := at / behind
 		return (block/len(places)*from[axis]+places[block%len(places)])*behind + at%behind
 	}), ""
+}
+
+// gatheredAt is GatherND: the last axis of the places holds indices of the first axes.
+func (f *folder) gatheredAt(n *onnxfile.Node, in []*Constant) (*Constant, string) {
+	from, which := in[0].Dims, in[1]
+	last := len(which.Dims) - 1
+	if n.Int("batch_dims", 0) != 0 || which.Kind != onnxfile.Int64 || last < 0 || which.Dims[last] > len(from) ||
+		which.Dims[last] < 1 {
+		return nil, fmt.Sprintf("places of %v%v with batch_dims %d in dimensions %v", which.Kind, which.Dims,
+			n.Int("batch_dims", 0), from)
+	}
+	axes := which.Dims[last]
+	block, places := array.Size(from[axes:]), make([]int, which.Size()/axes)
+	for i, p := range which.Whole {
+		d := from[i%axes]
+		if p < 0 {
+			p += int64(d)
+		}
+		if p < 0 || p >= int64(d) {
+			return nil, fmt.Sprintf("place %d of %d", which.Whole[i], d)
+		}
+		places[i/axes] = places[i/axes]*d + int(p)
+	}
+	dims := slices.Concat(which.Dims[:last], from[axes:])
+	if reason := f.room(dims); reason != "" {
+		return nil, reason
+	}
+	strides := array.Strides(dims)
+	return in[0].Taken(dims, func(index []int) int {
+		at := array.At(index, strides)
+		return places[at/block]*block + at%block
+	}), ""
+}
+
+// Parts are the axis along which Split takes values of dimensions apart, and the sizes of its results.
+func Parts(n *onnxfile.Node, dims []int, list Lists) (axis int, sizes []int, reason string) {
+	axis, ok := Axis(int(n.Int("axis", 0)), len(dims))
+	if !ok {
+		return 0, nil, fmt.Sprintf("along axis %d of dimensions %v", n.Int("axis", 0), dims)
+	}
+	sizes, reason = list(1, "split")
+	if count := len(n.Outputs); reason == "" && sizes == nil {
+		left, size := dims[axis], (dims[axis]+count-1)/count
+		for range n.Outputs {
+			sizes = append(sizes, min(size, left))
+			left -= min(size, left)
+		}
+		if n.Attribute("num_outputs") == nil && dims[axis]%count != 0 || n.Int("num_outputs", int64(count)) != int64(count) {
+			reason = fmt.Sprintf("%d values in %d results", dims[axis], count)
+		}
+	}
+	sum := 0
+	for _, size := range sizes {
+		sum += size
+	}
+	if reason == "" && (len(sizes) != len(n.Outputs) || sum != dims[axis] || slices.Min(sizes) < 1) {
+		reason = fmt.Sprintf("parts of %v of dimensions %v along axis %d in %d results", sizes, dims, axis, len(n.Outputs))
+	}
+	return axis, sizes, reason
 }
 
 func (f *folder) joined(n *onnxfile.Node, in []*Constant) (*Constant, string) {

@@ -42,6 +42,8 @@ var Signatures = map[string][]signature{
 	"Softplus":      {{7, 1, 1, ""}},
 	"LogSoftmax":    {{7, 1, 1, "axis:i"}},
 	"LeakyRelu":     {{7, 1, 1, "alpha:f"}},
+	"HardSigmoid":   {{7, 1, 1, "alpha:f beta:f"}},
+	"HardSwish":     {{14, 1, 1, ""}},
 	"Clip":          {{7, 1, 1, "max:f min:f"}, {11, 1, 3, ""}},
 	"GlobalMaxPool": {{7, 1, 1, ""}},
 	"BatchNormalization": {{7, 5, 5, "epsilon:f momentum:f spatial:i"}, {9, 5, 5, "epsilon:f momentum:f"},
@@ -62,6 +64,7 @@ var Signatures = map[string][]signature{
 	"Unsqueeze":         {{7, 1, 1, "axes:I"}, {13, 2, 2, ""}},
 	"Transpose":         {{7, 1, 1, "perm:I"}},
 	"Concat":            {{7, 1, unlimited, "axis:i"}},
+	"Split":             {{7, 1, 1, "axis:i split:I"}, {13, 1, 2, "axis:i"}, {18, 1, 2, "axis:i num_outputs:i"}},
 	"Identity":          {{7, 1, 1, ""}},
 	"Dropout":           {{7, 1, 1, "ratio:f"}, {12, 1, 3, "seed:i"}},
 	"Cast":              {{7, 1, 1, "to:i"}, {19, 1, 1, "saturate:i to:i"}, {24, 1, 1, "round_mode:s saturate:i to:i"}},
@@ -70,6 +73,7 @@ var Signatures = map[string][]signature{
 	"Shape":           {{7, 1, 1, ""}, {15, 1, 1, "end:i start:i"}},
 	"Size":            {{7, 1, 1, ""}},
 	"Gather":          {{7, 2, 2, "axis:i"}},
+	"GatherND":        {{11, 2, 2, ""}, {12, 2, 2, "batch_dims:i"}},
 	"Expand":          {{8, 2, 2, ""}},
 	"ConstantOfShape": {{9, 1, 1, "value:t"}},
 	"Slice":           {{7, 1, 1, "axes:I ends:I starts:I"}, {10, 3, 5, ""}},
@@ -85,22 +89,31 @@ var Signatures = map[string][]signature{
 
 // optional are the inputs that may be left out by an empty name, from that number on.
 var optional = map[string]int{"Conv": 2, "Gemm": 2, "Clip": 1, "ReduceLogSumExp": 1, "ReduceMean": 1, "Pad": 2,
-	"Squeeze": 1, "Dropout": 1, "Slice": 3}
+	"Squeeze": 1, "Dropout": 1, "Slice": 3, "Split": 1}
 
 var kinds = map[byte]onnxfile.Kind{'i': onnxfile.KindInt, 'I': onnxfile.KindInts, 'f': onnxfile.KindFloat,
 	'F': onnxfile.KindFloats,
 	's': onnxfile.KindString, 't': onnxfile.KindTensor}
 
-// Conforms says why a node has not the form of an operator that is read, in a version of the operators.
-func Conforms(n *onnxfile.Node, opset int64) string {
+// Unknown says why a node is of no operator that is read.
+func Unknown(n *onnxfile.Node) string {
 	if n.Domain != "" && n.Domain != "ai.onnx" {
 		return fmt.Sprintf("an operator of the domain %q", n.Domain)
 	}
-	versions, ok := Signatures[n.Op]
-	if !ok {
-		return "no layer of this kind; there are " + strings.Join(slices.Sorted(maps.Keys(Signatures)), ", ") +
+	if _, ok := Signatures[n.Op]; !ok {
+		return "no layer of this kind, so bounds and gradients of the file cannot be had; certify takes it as it is, " +
+			"through ONNX Runtime. There are layers for " + strings.Join(slices.Sorted(maps.Keys(Signatures)), ", ") +
 			", and Softmax and LogSoftmax at the end"
 	}
+	return ""
+}
+
+// Conforms says why a node has not the form of an operator that is read, in a version of the operators.
+func Conforms(n *onnxfile.Node, opset int64) string {
+	if reason := Unknown(n); reason != "" {
+		return reason
+	}
+	versions := Signatures[n.Op]
 	later := slices.IndexFunc(versions, func(s signature) bool { return s.since > opset })
 	if later == 0 {
 		return fmt.Sprintf("is not in opset %d", opset)
@@ -122,7 +135,7 @@ func Conforms(n *onnxfile.Node, opset int64) string {
 		}
 	}
 	if len(n.Outputs) == 0 || n.Outputs[0] == "" || slices.ContainsFunc(n.Outputs[1:],
-		func(name string) bool { return name != "" && n.Op != "Dropout" }) {
+		func(name string) bool { return name != "" && n.Op != "Dropout" && n.Op != "Split" }) {
 		return fmt.Sprintf("outputs %q, want one", n.Outputs)
 	}
 	return s.Takes(n.Attributes)

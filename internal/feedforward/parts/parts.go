@@ -16,6 +16,7 @@ type Layer struct {
 	Move    *Move
 	Sign    []float64 // of the terms of a sum
 	Concat  *Concat
+	Product bool // of the two that it reads
 
 	// of a function of each value its constants, of Transpose the order of axes, of Pad what is before and behind
 	// each, of Concat the axis

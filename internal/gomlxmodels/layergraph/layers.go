@@ -38,6 +38,9 @@ func (p *planner) layer(l *parts.Layer) (builder, form) {
 		return p.move(l, f)
 	case l.Sign != nil:
 		return p.sum(l, f), f
+	case l.Product:
+		other := p.forms[l.In[1]]
+		return func(_ *build, in []*Node) *Node { return Mul(in[0], other.to(in[1], f)) }, f
 	case l.Concat != nil:
 		return p.concat(l)
 	case l.Op == "LogSoftmax":

@@ -1,6 +1,7 @@
 package drawnet
 
 import (
+	"math"
 	"slices"
 
 	"github.com/certspec/certspec/internal/onnxfile"
@@ -8,7 +9,7 @@ import (
 
 // activation is a function of each value.
 func (b *builder) activation(x value) value {
-	kind := b.upTo(12)
+	kind := b.upTo(14)
 	if b.kind == onnxfile.Float64 && (kind == 1 || kind == 4 || kind > 8 || b.opset < 12 && (kind == 5 || kind == 6)) {
 		kind = 0 // no kernels
 	}
@@ -36,8 +37,50 @@ func (b *builder) activation(x value) value {
 		if b.upTo(2) == 0 {
 			return b.same(x)
 		}
+	case 12:
+		return b.gated(x)
+	case 13:
+		return b.hard(x)
 	}
 	return b.result("Relu", x, x.dims, nil)
+}
+
+// gated is a value times a function of it, or of its mean over the image.
+func (b *builder) gated(x value) value {
+	if len(x.dims) == 4 && b.upTo(2) == 1 {
+		y := b.globalPool(x)
+		return b.times(x, b.hard(b.dense(y)))
+	}
+	return b.times(x, b.bounded("Sigmoid", x, 0))
+}
+
+// times is a product, in either order.
+func (b *builder) times(x, y value) value {
+	inputs := []string{x.name, y.name}
+	if b.upTo(2) == 1 {
+		slices.Reverse(inputs)
+	}
+	to, _ := joint(x.dims, y.dims)
+	return value{b.node("Mul", inputs), to, min(x.mag+max(y.mag, 0), 128)}
+}
+
+// hard is HardSigmoid or HardSwish.
+func (b *builder) hard(x value) value {
+	if b.opset >= 14 && b.upTo(2) == 1 {
+		return b.result("HardSwish", x, x.dims, nil)
+	}
+	var attributes []onnxfile.Attribute
+	if b.upTo(2) == 1 {
+		alpha := among[float32](b.Choices, 1./6, 1, -0.5, 0)
+		attributes = append(attributes, onnxfile.FloatAttribute("alpha", alpha))
+	}
+	if b.upTo(2) == 1 {
+		beta := among[float32](b.Choices, 0.5, 0, 1.5)
+		attributes = append(attributes, onnxfile.FloatAttribute("beta", beta))
+	}
+	y := b.result("HardSigmoid", x, x.dims, nil, attributes...)
+	y.mag = 0
+	return y
 }
 
 func (b *builder) bounded(op string, x value, mag int) value {
@@ -213,8 +256,8 @@ func (b *builder) twoOf(x, y value) value {
 		case 2:
 			return value{b.node("Mul", []string{y.name, y.name}), y.dims, min(2*mag, 128)}
 		case 3:
-			if b.strange() {
-				return value{b.node("Mul", []string{x.name, y.name}), y.dims, min(2*mag, 128)}
+			if b.upTo(2) == 1 {
+				return b.times(x, y)
 			}
 			return value{b.node("Add", []string{y.name, y.name}), y.dims, mag}
 		case 4:
@@ -282,7 +325,15 @@ func (b *builder) concat(x, y value) value {
 // shape moves values without computing.
 func (b *builder) shape(x value) value {
 	rank := len(x.dims)
-	switch b.upTo(5) {
+	switch b.upTo(8) {
+	case 5:
+		return b.part(x)
+	case 6:
+		return b.masked(x)
+	case 7:
+		if rank == 4 {
+			return b.adaptive(x)
+		}
 	case 0: // Transpose; the batch stays first in most cases
 		order := []int{0}
 		for _, o := range b.permutation(rank - 1) {
@@ -352,6 +403,110 @@ func (b *builder) shape(x value) value {
 		return b.reshape(x)
 	}
 	return b.flat(x)
+}
+
+// part is some of the values along an axis, and sometimes the others behind them.
+func (b *builder) part(x value) value {
+	axis := 1
+	for i := range x.dims {
+		if i > 0 && x.dims[i] > x.dims[axis] {
+			axis = i
+		}
+	}
+	if b.strange() {
+		axis = 0
+	}
+	d, to := x.dims[axis], slices.Clone(x.dims)
+	at := onnxfile.IntAttribute("axis", int64(b.signed([]int{axis}, len(x.dims))[0]))
+	switch to[axis] = b.between(1, d); b.upTo(3) {
+	case 1:
+		start, step := b.upTo(d), 1
+		if b.opset >= 10 {
+			step = among(b.Choices, 1, 2, -1)
+		}
+		end := math.MaxInt32
+		if to[axis] = (d - start + max(step, 1) - 1) / max(step, 1); step < 0 {
+			to[axis], end = start+1, math.MinInt32
+		}
+		if b.opset < 10 {
+			return b.result("Slice", x, to, nil, onnxfile.IntsAttribute("starts", int64(start)),
+				onnxfile.IntsAttribute("ends", int64(end)), onnxfile.IntsAttribute("axes", int64(axis)))
+		}
+		return b.result("Slice", x, to, []string{b.ints(start), b.ints(end), b.ints(axis), b.ints(step)})
+	case 2:
+		var places []int
+		for range to[axis] {
+			places = append(places, b.upTo(d))
+		}
+		return b.result("Gather", x, to, []string{b.ints(places...)}, at)
+	}
+	if d < 2 {
+		return b.reshape(x)
+	}
+	var inputs []string
+	attributes, first := []onnxfile.Attribute{at}, b.between(1, d-1)
+	switch even := (d + 1) / 2; {
+	case b.opset >= 18 && b.upTo(2) == 1:
+		first, attributes = even, append(attributes, onnxfile.IntAttribute("num_outputs", 2))
+	case d%2 == 0 && b.opset < 18 && b.upTo(2) == 1:
+		first = even
+	case b.opset < 13:
+		attributes = append(attributes, onnxfile.IntsAttribute("split", int64(first), int64(d-first)))
+	default:
+		inputs = []string{b.ints(first, d-first)}
+	}
+	to[axis] = first
+	y := b.result("Split", x, to, inputs, attributes...)
+	rest := b.name("v")
+	b.last().Outputs = append(b.last().Outputs, rest)
+	switch other := slices.Clone(to); b.upTo(3) {
+	case 1:
+		other[axis] = d - first
+		return value{rest, other, x.mag}
+	case 2:
+		return value{b.node("Concat", []string{rest, y.name}, at), x.dims, x.mag}
+	}
+	return y
+}
+
+// masked is a value where a condition holds, and a constant elsewhere.
+func (b *builder) masked(x value) value {
+	dims := x.dims[1:]
+	if b.opset < 9 || product(dims) > most {
+		return b.reshape(x)
+	}
+	inputs := []string{b.stored(onnxfile.Bool, b.truths(product(dims)), dims), x.name,
+		b.stored(b.kind, []float64{among(b.Choices, 0, 0.5)}, nil)}
+	if b.upTo(2) == 1 {
+		inputs[1], inputs[2] = inputs[2], inputs[1]
+	}
+	return value{b.node("Where", inputs), x.dims, max(x.mag, 0)}
+}
+
+// adaptive is the mean over windows of an image of any sizes, as PyTorch writes it: with the batch behind for a while.
+func (b *builder) adaptive(x value) value {
+	h, w, k := b.between(1, 3), b.between(1, 3), b.between(1, 2)
+	if b.opset < 11 || x.dims[1]*h*w*k*k > most {
+		return b.reshape(x)
+	}
+	var places []int
+	for range h * k * w * k {
+		places = append(places, b.upTo(x.dims[2]), b.upTo(x.dims[3]))
+	}
+	y := b.node("Transpose", []string{x.name}, onnxfile.IntsAttribute("perm", 2, 3, 0, 1))
+	var none []onnxfile.Attribute
+	if b.opset >= 12 && b.upTo(2) == 1 {
+		none = append(none, onnxfile.IntAttribute("batch_dims", 0))
+	}
+	y = b.node("GatherND", []string{y, b.indices(places, h, k, w, k, 2)}, none...)
+	back := []int64{4, 5, 0, 1, 2, 3}
+	if b.strange() {
+		back = []int64{5, 4, 0, 1, 2, 3}
+	}
+	windows := value{b.node("Transpose", []string{y}, onnxfile.IntsAttribute("perm", back...)),
+		[]int{1, x.dims[1], h, k, w, k}, x.mag}
+	keep := onnxfile.IntAttribute("keepdims", 0)
+	return b.reduced("ReduceMean", windows, []int{1, x.dims[1], h, w}, []int{3, 5}, 18, []onnxfile.Attribute{keep})
 }
 
 func (b *builder) reshape(x value) value {
