@@ -108,21 +108,39 @@ func joinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, 
 			return nil, err
 		}
 	}
-	joined, err := frame(f, h, "denoised", classes)
+	joined, err := frame(f, h, h.layout.shape, "denoised", classes)
 	if err != nil {
 		return nil, err
 	}
 	g := &joined.Graph
-	s := f.layout.shape
-	sides := []int64{int64(s.Channels), int64(s.Height), int64(s.Width)}
-	if err := d.enter(g, h, timestep, sides); err != nil {
+	if err := d.enter(g, h, timestep); err != nil {
 		return nil, err
 	}
-	result := f.enter(g, "denoised")
+	at := "denoised"
+	if h.layout.shape != f.layout.shape {
+		if at, err = resized(joined, at, f); err != nil {
+			return nil, err
+		}
+	}
+	result := f.enter(g, at)
 	addNode(g, "Identity", "logits", []string{result})
 	joined.Metadata = append(joined.Metadata,
 		onnxfile.Property{Key: DenoiserKey, Value: strconv.FormatFloat(d.Sigma, 'g', -1, 64)})
 	return joined, h.tried(joined)
+}
+
+// resized brings images to the size of a classifier: bicubic with antialiasing, as PyTorch's interpolate.
+func resized(joined *onnxfile.Model, at string, f *part) (string, error) {
+	if f.opset < 18 {
+		return "", f.wrong("it takes images of %v, the denoiser of another size, and in its opset %d ONNX has no bicubic "+
+			"resizing with antialiasing; export it with opset 18 or later", f.layout.shape, f.opset)
+	}
+	g := &joined.Graph
+	g.Initializers = append(g.Initializers, onnxfile.Int64Tensor("resized/sides", int64(f.layout.shape.Height),
+		int64(f.layout.shape.Width)))
+	return addNode(g, "Resize", "resized", []string{at, "", "", "resized/sides"}, onnxfile.IntsAttribute("axes", 2, 3),
+		onnxfile.TextAttribute("mode", "cubic"), onnxfile.IntAttribute("antialias", 1),
+		onnxfile.FloatAttribute("cubic_coeff_a", -0.5), onnxfile.IntAttribute("exclude_outside", 1)), nil
 }
 
 // tried runs a joined network where there is a library: the sizes of images within it are not read.
@@ -146,7 +164,7 @@ func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
 	p := &part{path: d.Path, prefix: "denoiser/"}
 	shape := f.layout.shape
 	card := d.Options.Card
-	card.Shape = &shape
+	card.Shape = &shape // of a denoiser that takes any size
 	timestep, err := d.inputsOf(&card)
 	if err != nil {
 		return nil, timestep, p.wrong("%w", err)
@@ -155,7 +173,10 @@ func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
 		return nil, timestep, p.wrong("%w", err)
 	}
 	if p.layout, err = findLayout(p.input, p.contents.card); err != nil {
-		return nil, timestep, p.wrong("%w; the classifier takes images of %v, and a denoiser must take the same", err,
+		return nil, timestep, p.wrong("%w; the classifier takes images of %v", err, shape)
+	}
+	if p.layout.shape.Channels != shape.Channels {
+		return nil, timestep, p.wrong("it takes images of %v, the classifier of %v; channels must agree", p.layout.shape,
 			shape)
 	}
 	if p.card, err = p.contents.card.complete(p.layout); err != nil {
@@ -166,7 +187,7 @@ func (d Denoiser) part(f *part, head string) (*part, onnxfile.Value, error) {
 			p.output = onnxfile.Value{Name: head, Type: onnxfile.Float32, Dims: p.input.Dims}
 		}
 	}
-	if err := p.givesImages(shape); err != nil {
+	if err := p.givesImages(p.layout.shape, d.Schedule != ""); err != nil {
 		return nil, timestep, p.wrong("%w", err)
 	}
 	if err := p.load(d.Path, timestep.Name); err != nil {
@@ -191,7 +212,9 @@ func (d Denoiser) inputsOf(card *Card) (timestep onnxfile.Value, err error) {
 	entries := inputs(&file.Graph)
 	for _, in := range entries {
 		if len(in.Dims) == 4 && card.Input == "" {
-			card.Input = in.Name
+			if card.Input = in.Name; in.Dims[1].Size*in.Dims[2].Size*in.Dims[3].Size > 0 {
+				card.Shape = nil
+			}
 		} else if in.Name != card.Input {
 			timestep = in
 		}
@@ -207,7 +230,8 @@ func (d Denoiser) inputsOf(card *Card) (timestep onnxfile.Value, err error) {
 }
 
 // givesImages says why a denoiser gives no images like those that it takes, one by one or in batches of any size.
-func (p *part) givesImages(shape pixel.Shape) error {
+// A diffusion model may have learned variances behind the channels of the image.
+func (p *part) givesImages(shape pixel.Shape, diffusion bool) error {
 	out := p.output.Dims
 	want := []int64{int64(shape.Channels), int64(shape.Height), int64(shape.Width)}
 	axis := 1
@@ -221,9 +245,11 @@ func (p *part) givesImages(shape pixel.Shape) error {
 		return fmt.Errorf("it takes batches of %d; expected any size, or 1", p.layout.batch)
 	case len(out) != 4:
 		return fmt.Errorf("its output %s is no image; expected one of %v", describeDims(p.output), shape)
+	case diffusion && out[axis].Size == 2*int64(shape.Channels):
+		want[axis-1] = out[axis].Size
 	case out[axis].Size == 2*int64(shape.Channels):
 		return fmt.Errorf("its output %s has twice the channels of an image: a diffusion model with learned "+
-			"variances; export the first %d channels alone", describeDims(p.output), shape.Channels)
+			"variances; expected its schedule (--diffusion)", describeDims(p.output))
 	case out[axis].Size != int64(shape.Channels):
 		return fmt.Errorf("its output %s has no %d channels; expected an image of %v", describeDims(p.output),
 			shape.Channels, shape)
@@ -262,7 +288,9 @@ func (p *part) deterministic() error {
 }
 
 // enter lays the denoiser into a graph, from "image" to "denoised".
-func (d Denoiser) enter(g *onnxfile.Graph, p *part, timestep onnxfile.Value, sides []int64) error {
+func (d Denoiser) enter(g *onnxfile.Graph, p *part, timestep onnxfile.Value) error {
+	s := p.layout.shape
+	sides := []int64{int64(s.Channels), int64(s.Height), int64(s.Width)}
 	scalar := func(name string, v float64) string {
 		name = "denoiser/certspec/" + name
 		g.Initializers = append(g.Initializers, onnxfile.Float32Tensor(name, []float32{float32(v)}))
@@ -272,6 +300,14 @@ func (d Denoiser) enter(g *onnxfile.Graph, p *part, timestep onnxfile.Value, sid
 		if !p.layout.planar {
 			at = addNode(g, "Transpose", "denoiser/certspec/planes", []string{at},
 				onnxfile.IntsAttribute("perm", 0, 3, 1, 2))
+		}
+		if slices.ContainsFunc(p.output.Dims, func(side onnxfile.Dim) bool { return side.Size == 2*sides[0] }) &&
+			d.Schedule != "" { // the variances stand behind the mean
+			g.Initializers = append(g.Initializers, onnxfile.Int64Tensor("denoiser/certspec/mean-start", 0),
+				onnxfile.Int64Tensor("denoiser/certspec/mean-end", sides[0]),
+				onnxfile.Int64Tensor("denoiser/certspec/mean-axis", 1))
+			at = addNode(g, "Slice", "denoiser/certspec/mean", []string{at, "denoiser/certspec/mean-start",
+				"denoiser/certspec/mean-end", "denoiser/certspec/mean-axis"})
 		}
 		g.Initializers = append(g.Initializers, onnxfile.Int64Tensor("denoiser/certspec/sides",
 			append([]int64{-1}, sides...)...))

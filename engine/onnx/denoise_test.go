@@ -50,14 +50,15 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// pointwise is a denoiser a·x + b·t of images of 4×4×3, where t is the step of a diffusion model or missing.
+// pointwise is a denoiser a·x + b·t of images of 4×4×3, where t is the step of a diffusion model or missing. Of
+// channels behind the first three a is doubled.
 func pointwise(a, b float32, channels int64, step onnxfile.Type) *onnxfile.Model {
 	g := onnxfile.Graph{Name: "denoiser"}
 	dims := func(c int64) []onnxfile.Dim { return []onnxfile.Dim{{Name: "n"}, {Size: c}, {Size: 4}, {Size: 4}} }
 	g.Inputs = []onnxfile.Value{{Name: "x", Type: onnxfile.Float32, Dims: dims(3)}}
 	w := make([]float32, channels*3)
 	for c := range int(channels) {
-		w[3*c+c%3] = a
+		w[3*c+c%3] = a * float32(1+c/3)
 	}
 	g.Initializers = append(g.Initializers, onnxfile.Float32Tensor("w", w, channels, 3, 1, 1))
 	at := addNode(&g, "Conv", "y", []string{"x", "w"})
@@ -108,6 +109,10 @@ func TestJoinDenoiser(t *testing.T) {
 		b    float64
 		want func(x float64) float64 // the denoised value
 	}{
+		"epsilon and variances": {with(ofNoise, false), onnxfile.Int64, 1e-3, func(x float64) float64 {
+			noisy := root * (2*x - 1)
+			return clip((noisy - rest*(0.5*noisy+0.145)) / root)
+		}},
 		"plain": {Denoiser{Sigma: 0.25}, 0, 0, func(x float64) float64 { return 0.5 * x }},
 		"epsilon": {with(ofNoise, false), onnxfile.Int64, 1e-3, func(x float64) float64 {
 			noisy := root * (2*x - 1)
@@ -122,7 +127,11 @@ func TestJoinDenoiser(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := denoised(c.d, pointwise(0.5, float32(c.b), 3, c.step), sums(), card)
+			channels := int64(3)
+			if strings.Contains(name, "variances") {
+				channels = 6
+			}
+			m, err := denoised(c.d, pointwise(0.5, float32(c.b), channels, c.step), sums(), card)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,6 +159,49 @@ func TestJoinDenoiser(t *testing.T) {
 				t.Errorf("metadata %+v", p)
 			}
 		})
+	}
+}
+
+// Images between a denoiser and a classifier of another size are those of PyTorch 2.15,
+// interpolate(x, (7, 5), mode="bicubic", antialias=True).
+func TestJoinDenoiserResizes(t *testing.T) {
+	needLibrary(t)
+	x := []float32{0, .25, .5, 1, 1, .75, .125, 0, .5, .5, 0, .25, .375, 0, 1, .875}
+	want := []float64{-0.0918606, 0.1062799, 0.3537973, 0.7067519, 1.1031071, 0.3172744, 0.3868319, 0.3880703,
+		0.4734712, 0.7012480, 0.9802667, 0.8430027, 0.4325051, 0.0734524, 0.0329010, 0.8260592,
+		0.7754332, 0.3208008, -0.0609398, 0.0254657, 0.4793831, 0.5028116, 0.2396908, 0.0795426,
+		0.2965522, 0.4045780, 0.1729482, 0.4014045, 0.7332117, 0.6958740, 0.3825972, -0.0058015,
+		0.5042068, 1.1156299, 0.9178836}
+	rows := make([][]float32, len(want))
+	for i := range rows {
+		rows[i] = make([]float32, 3*len(want)+1)
+		rows[i][len(want)+i] = 1 // the second channel
+	}
+	if _, err := denoised(Denoiser{Sigma: 1}, pointwise(1, 0, 3, 0), dense(17, []int64{3, 7, 5}, rows), Card{}); err == nil ||
+		!strings.Contains(err.Error(), "export it with opset 18") {
+		t.Errorf("opset 17: %v", err)
+	}
+	m, err := denoised(Denoiser{Sigma: 1}, pointwise(1, 0, 3, 0), dense(18, []int64{3, 7, 5}, rows), Card{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := FromBytes("joined", onnxfile.Encode(m), Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer net.Close()
+	real := make([]float32, 48)
+	for i, v := range x {
+		real[3*i+1] = v
+	}
+	r := classifier.Result{Classes: make([]int32, 1), Logits: make([]float32, len(want))}
+	if err := net.Classify(t.Context(), classifier.Batch{N: 1, Real: real}, &r); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range want {
+		if math.Abs(float64(r.Logits[i])-v) > 1e-5 {
+			t.Errorf("value %d: %v, PyTorch has %v", i, r.Logits[i], v)
+		}
 	}
 }
 
@@ -206,8 +258,9 @@ func TestJoinDenoiserRefuses(t *testing.T) {
 		"a row": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) {
 			g.Outputs[0].Name, g.Outputs[0].Dims = addNode(g, "Flatten", "f", []string{"y"}), g.Outputs[0].Dims[:2]
 		}), "is no image"},
-		"sides":        {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Outputs[0].Dims[2].Size = 8 }), "no multiples of what it halves"},
-		"other images": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Inputs[0].Dims[2].Size = 6 }), "the classifier takes images of 4×4×3"},
+		"sides":          {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Outputs[0].Dims[2].Size = 8 }), "no multiples of what it halves"},
+		"other images":   {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Inputs[0].Dims[2].Size = 6 }), "no multiples of what it halves"},
+		"other channels": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) { g.Inputs[0].Dims[1].Size = 1 }), "channels must agree"},
 		"what is not read": {Denoiser{Sigma: 1}, plain(func(g *onnxfile.Graph) {
 			addNode(g, "Transpose", "turned", []string{"y"}, onnxfile.IntsAttribute("perm", 0, 1, 3, 2))
 			addNode(g, "MaxPool", "small", []string{"turned"}, onnxfile.IntsAttribute("kernel_shape", 2, 2))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/pixel"
 )
 
 // Source is an ONNX file: that at Path, or Contents, for which Path stands in messages.
@@ -74,7 +75,7 @@ func join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	if err != nil {
 		return nil, err
 	}
-	joined, err := frame(f, h, "posterior", classes)
+	joined, err := frame(f, h, f.layout.shape, "posterior", classes)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +97,9 @@ func join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	return joined, nil
 }
 
-// frame is a graph for a classifier and another network, without a node: it takes the images of the
-// classifier, "image", and gives "logits".
-func frame(f, h *part, name string, classes int) (*onnxfile.Model, error) {
+// frame is a graph for a classifier and another network, without a node: it takes images of a shape, "image", and
+// gives "logits".
+func frame(f, h *part, s pixel.Shape, name string, classes int) (*onnxfile.Model, error) {
 	sets, err := operatorSets(f, h)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,6 @@ func frame(f, h *part, name string, classes int) (*onnxfile.Model, error) {
 		}
 		return []onnxfile.Value{v}
 	}
-	s := f.layout.shape
 	return &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion),
 		Producer: "certspec", Functions: f.model.Functions, Opsets: sets,
 		Graph: onnxfile.Graph{Name: name, Inputs: value("image", s.Channels, s.Height, s.Width),
