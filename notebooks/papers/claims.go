@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/certspec/certspec/internal/experiment/claims"
@@ -30,13 +29,25 @@ type Claims struct {
 	Family string
 	List   []study.Judged
 	Fixed  int // results that were there when the family was written down
-	Tier   string
 }
 
 // Judged judges a family by a folder below results/experiments. What is judged already, by the same claims, results and
 // printed numbers, is taken from findings.json.
 func Judged(folder, table, family string) *Claims {
-	return nb.Must(judgedBy(folder, table, family, resample.Options{}, true))
+	t := nb.Must(library().Table(table))
+	path, digest := folderOf(folder), t.Families[family].Digest()
+	results, files, err := resultsDigest(path, nb.Must(claims.Printed(library(), t)).Cells)
+	nb.Check(err)
+	was := cache()[key(folder, table, family)]
+	out := &Claims{Folder: folder, About: table, Family: family, List: was.List, Fixed: was.Fixed}
+	if was.Claims != digest {
+		out.Fixed = files
+	}
+	if was.Claims != digest || was.Results != results {
+		judged := nb.Must(claims.Judge(nb.Context(), library(), path, table, resample.Options{}, family))
+		out.List = judged[0].Claims
+	}
+	return out
 }
 
 // cached is a family in findings.json.
@@ -63,36 +74,6 @@ var library = sync.OnceValue(func() *recipe.Library {
 	}
 	return l
 })
-
-func judgedBy(folder, table, family string, o resample.Options, useCache bool) (*Claims, error) {
-	t, err := library().Table(table)
-	if err != nil {
-		return nil, err
-	}
-	printed, err := claims.Printed(library(), t)
-	if err != nil {
-		return nil, err
-	}
-	path, digest := folderOf(folder), t.Families[family].Digest()
-	results, files, err := resultsDigest(path, printed.Cells)
-	if err != nil {
-		return nil, err
-	}
-	was := cache()[key(folder, table, family)]
-	out := &Claims{Folder: folder, About: table, Family: family, List: was.List, Fixed: was.Fixed}
-	if was.Claims != digest {
-		out.Fixed = files
-	}
-	if useCache && was.Claims == digest && was.Results == results {
-		return out, nil
-	}
-	all, err := claims.Judge(nb.Context(), library(), path, table, o, family)
-	if err != nil {
-		return nil, err
-	}
-	out.List = all[0].Claims
-	return out, nil
-}
 
 func key(folder, table, family string) string {
 	return folder + " " + recipe.Spelled(table) + " " + family
@@ -141,51 +122,6 @@ func resultsDigest(folder string, printed map[study.Cell]study.PrintedNumber) (d
 
 // say is a claim in the words of a reader.
 func say(j study.Judged) string { return claims.Readable(library(), j).Say() }
-
-// Of keeps the claims about some rows, as the recipes of the family name them.
-func (c *Claims) Of(rows ...string) *Claims {
-	out := *c
-	out.List = slices.DeleteFunc(slices.Clone(c.List), func(j study.Judged) bool {
-		return !slices.ContainsFunc(rows, func(row string) bool {
-			return recipe.StoredName(row) == recipe.StoredName(j.Claim.Row)
-		})
-	})
-	return &out
-}
-
-// On keeps the claims on some sets.
-func (c *Claims) On(sets ...string) *Claims {
-	out := *c
-	out.List = slices.DeleteFunc(slices.Clone(c.List), func(j study.Judged) bool { return !slices.Contains(sets, j.Set) })
-	return &out
-}
-
-// Say has the claims in sentences: verdict first, then the numbers.
-func (c *Claims) Say() nb.Markdown {
-	var lines []string
-	for _, j := range c.List {
-		text := fmt.Sprintf("%s. Here %s", say(j), j.Ours())
-		if j.Theirs != nil {
-			text += "; published " + j.Published()
-		}
-		if j.Networks != nil {
-			text += ". For these networks " + bold(j.ForNetworks())
-		}
-		if j.Starts != nil {
-			text += ". Over starts " + bold(j.OverStarts())
-		}
-		lines = append(lines, text+".")
-	}
-	return nb.Markdown(strings.Join(lines, "\n\n"))
-}
-
-// bold sets the verdict before an interval in Markdown.
-func bold(verdict string) string {
-	if word, rest, ok := strings.Cut(verdict, ": "); ok {
-		return "**" + word + "**: " + rest
-	}
-	return verdict
-}
 
 // Figure draws differences with the intervals that the verdicts follow from, the largest at the top:
 // over starts where there are some, else for these networks. Rings are what is published. Blue shows,

@@ -179,6 +179,14 @@ func AtAGlance(key string) []any {
 		never)}
 }
 
+// bold sets the verdict before an interval in Markdown.
+func bold(verdict string) string {
+	if word, rest, ok := strings.Cut(verdict, ": "); ok {
+		return "**" + word + "**: " + rest
+	}
+	return verdict
+}
+
 // links are those of the page; a notebook has their words.
 var links = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
