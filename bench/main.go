@@ -18,6 +18,7 @@
 //	go run ./bench soundness false certificates for classifiers that are known exactly: the rules, and other software
 //	go run ./bench stopping  false claims of the rule anytime, stopped at the worst moment
 //	go run ./bench profile   where ONNX Runtime spends the time of a network
+//	go run ./bench exporters ten families of networks by both exporters of PyTorch: what is read, bounded, refused
 //	go run ./bench coverage  how often intervals of accuracy lines hold the truth; simulated
 //	go run ./bench package   the Python package beside a plain loop, ART and a fake device
 //	go run ./bench scale     processor time and memory by the number of images, shards and pictures
@@ -103,7 +104,7 @@ func main() {
 		}
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s),
+	root.AddCommand(costCommand(&s), exportersCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s),
 		coverageCommand(&s), workerCommand())
 	for _, command := range extra {
 		root.AddCommand(command(&s))

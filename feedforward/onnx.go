@@ -77,7 +77,8 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	output := model.Graph.Outputs[0].Name
 	needed := ancestors(model.Graph.Nodes, output)
 	for place, n := range model.Graph.Nodes { // before what a missing layer would make of the others
-		if reason := graph.Unknown(&n); needed[place] && reason != "" && !slices.Contains(n.Outputs, output) {
+		if reason := graph.Unknown(&n); needed[place] && reason != "" &&
+			!(n.Op == "Softmax" && slices.Contains(n.Outputs, output)) {
 			return nil, &OperatorError{File: file, Node: n.Name, Op: n.Op, Place: place, Reason: reason}
 		}
 	}

@@ -63,7 +63,8 @@ func (r *reader) placed(n *onnxfile.Node, in int, places *graph.Constant, batch 
 	for i, v := range places.Whole {
 		from[i] = float64(v)
 	}
-	return r.b.Name(n.Name).with(from).arrange("Take", in, slices.Delete(slices.Clone(places.Dims), batch, batch+1), 0, func([]int) int {
+	shape := slices.Delete(slices.Clone(places.Dims), batch, batch+1)
+	return r.b.Name(n.Name).with(from).arrange("Take", in, shape, 0, func([]int) int {
 		next++
 		return int(places.Whole[next-1])
 	}), ""

@@ -89,3 +89,11 @@ func TestProductAtCorners(t *testing.T) {
 		}
 	}
 }
+
+// What has no layer is named, with what takes the file, before what its absence makes of the nodes in front.
+func TestMissingLayersAreNamedFirst(t *testing.T) {
+	draw(1, 4).floats("c", []int64{1, 4}, 1, 2, 3, 4).node("Concat", "x c -> a", whole("axis", 1)).
+		node("LayerNormalization", "a c -> y").
+		refused(t, `node 1 "" (LayerNormalization): no layer of this kind, so bounds and gradients of the file cannot be `+
+			`had; certify takes it as it is, through ONNX Runtime`)
+}

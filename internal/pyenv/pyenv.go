@@ -59,6 +59,8 @@ var (
 	calibration string
 	//go:embed attestation.txt
 	attestation string
+	//go:embed exporters.txt
+	exporters string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{name: "notebook", what: "nbconvert and what it needs, about 15 MB", requirements: notebook}
@@ -78,6 +80,8 @@ var (
 		requirements: corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
 	NumPy = Set{name: "numpy", what: "NumPy and ONNX, about 45 MB", requirements: numpy}
+	// Exporters are networks to export, beside the packages of Bench.
+	Exporters = Set{name: "exporters", what: "torchvision, about 30 MB", requirements: exporters, alone: true}
 	// Soundness is what the bench of false certificates runs beside certspec.
 	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, " +
 		"about 300 MB", requirements: soundness}
