@@ -129,14 +129,16 @@ notebooks: build
 	@printf '%s\n' $(filter-out %/quickstart.ipynb,$(wildcard notebooks/*.ipynb)) | \
 		xargs -t -P 2 -n 4 $(CERTSPEC) notebook run --tier fast --out out/test
 
-# A browser waits as much as it computes.
+# A kernel and a browser wait as much as they compute, so the others run beside them.
 test-external:
-	@$(MAKE) --no-print-directory -j 2 timed-external timed-drawn-networks
+	@$(MAKE) --no-print-directory -j 2 timed-external timed-kernels
 
+KERNELS = TestLab|TestCellsInJupyter|TestInterruptInJupyter|TestExternalNotebookExport
 external:
-	go test -tags "external $(TAGS)" -timeout 30m ./internal/external ./internal/intnet/assembly
+	go test -tags "external $(TAGS)" -timeout 30m -skip '$(KERNELS)' ./internal/external ./internal/intnet/assembly
 
-drawn-networks:
+kernels:
+	go test -tags "external $(TAGS)" -timeout 20m -run '$(KERNELS)' ./internal/external
 	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
 
 # One after the other: a target has all processors. Unlimited, the
