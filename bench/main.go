@@ -22,6 +22,7 @@
 //	go run ./bench coverage  how often intervals of accuracy lines hold the truth; simulated
 //	go run ./bench package   the Python package beside a plain loop, ART and a fake device
 //	go run ./bench scale     processor time and memory by the number of images, shards and pictures
+//	go run ./bench cells     seconds of a cell, of Tab and of an interrupt: certspec's kernel and Python's
 //	go run ./bench calib     ADMM steps, samples of an ECE and of an exact bound, and certified confidences, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
@@ -105,7 +106,7 @@ func main() {
 		root.AddCommand(cmd)
 	}
 	root.AddCommand(costCommand(&s), exportersCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s),
-		coverageCommand(&s), workerCommand())
+		coverageCommand(&s), cellsCommand(&s), workerCommand())
 	for _, command := range extra {
 		root.AddCommand(command(&s))
 	}
