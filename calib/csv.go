@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -74,18 +73,9 @@ type csvFile struct {
 	csv  *csv.Reader
 }
 
-// newCSVFile finds out what parts the columns: the first line decides.
 func newCSVFile(name string, r io.Reader) *csvFile {
-	in := textfile.NewReader(r)
-	f := &csvFile{name: name, csv: csv.NewReader(in)}
+	f := &csvFile{name: name, csv: textfile.NewCSV(r)}
 	f.csv.ReuseRecord = true
-	begin, _ := in.Peek(1 << 12) // an error comes again with the first record
-	header, _, _ := bytes.Cut(begin, []byte("\n"))
-	for _, comma := range []rune{';', '\t'} {
-		if !bytes.ContainsRune(header, ',') && bytes.ContainsRune(header, comma) {
-			f.csv.Comma = comma
-		}
-	}
 	return f
 }
 

@@ -24,13 +24,19 @@ import (
 // count d has a mean of at most m = (a−S_t)/(N−t), as all orders are equally likely; so the average over bets f of
 // the products of 1 + f·(d−m)/(1+m) reaches 1/level with probability at most level (Ville). Then the change fails. It
 // passes by the same test of "S ≥ a+1" with −d. After enough images S is known to be above a, or not.
+//
+// A record with groups has version 3: the first line gives the group of each labelled image, and each group has such a
+// test. The next line is the next image in the order whose group is undecided. The change passes if all groups pass. It
+// fails once a group fails: by its images, or by Holm with p = 1/(largest average so far).
 func gate(file string, out, errs io.Writer) (code int) {
 	data, err := os.ReadFile(file)
 	says, reason, at := "", "", 0
 	if err != nil {
 		reason = err.Error()
 	} else {
-		says, reason, at = verdict(string(data))
+		var found judged
+		found, reason, at = verdict(string(data))
+		says = found.says
 	}
 	if reason != "" {
 		fmt.Fprintf(errs, "%s:%d: %s\n", plain(file), at, plain(reason))
@@ -43,7 +49,21 @@ func gate(file string, out, errs io.Writer) (code int) {
 	return 0
 }
 
-func verdict(text string) (says, reason string, at int) {
+// judged is what follows from a record.
+type judged struct {
+	says, word, by string
+	groups         []*tested
+}
+
+// tested is the test of a group, or of all images.
+type tested struct {
+	name, word                 string
+	images, allowed, seen, sum int
+	falls, keeps               [7]float64 // logarithms of the products
+	most                       float64    // the largest average of falls
+}
+
+func verdict(text string) (found judged, reason string, at int) {
 	at = 1
 	defer func() {
 		if r := recover(); r != nil {
@@ -53,11 +73,12 @@ func verdict(text string) (says, reason string, at int) {
 	lines := strings.Split(text, "\n")
 	var h gateHeader
 	err := json.Unmarshal([]byte(lines[0]), &h)
-	must(err == nil && h.Format == "certspec-gate" && (h.Version == "1" || h.Version == "2"),
-		"not the record of a gate of version 1 or 2%s", otherThanGate(lines[0], h.Format, err))
+	must(err == nil && h.Format == "certspec-gate" && (h.Version == "1" || h.Version == "2" || h.Version == "3"),
+		"not the record of a gate of version 1 to 3%s", otherThanGate(lines[0], h.Format, err))
 	must(lines[len(lines)-1] == "", "the file was cut within its last line")
 	again, err := json.Marshal(h)
 	must(err == nil && string(again) == lines[0], "the first line has every known key once, in order, and no other")
+	must((h.Version == "3") == (h.Groups != nil), "version %s; 3 is that of a record with groups", h.Version)
 	seed := h.seed()
 	must(h.Seed == fmt.Sprint(seed), "the seed does not follow from the other fields")
 	c := &checker{terms: 1e9, sigma: exact(h.Sigma), alpha: exact(h.Alpha), least: map[string]int{}}
@@ -74,8 +95,11 @@ func verdict(text string) (says, reason string, at int) {
 	must(q.Cmp(one) < 0, "no number of noise samples certifies the radius %s", h.Radius)
 	drop := exact(h.Drop)
 	must(radius.Sign() >= 0 && drop.Sign() >= 0 && drop.Cmp(one) < 0, "a setting out of range")
-	exactDrop := times(drop, big.NewRat(int64(images), 1))
-	allowed := int(new(big.Int).Quo(exactDrop.Num(), exactDrop.Denom()).Int64())
+	groups, of := h.tests(images)
+	for _, g := range groups {
+		exactDrop := times(drop, big.NewRat(int64(g.images), 1))
+		g.allowed = int(new(big.Int).Quo(exactDrop.Num(), exactDrop.Denom()).Int64())
+	}
 	level, _ := exact(h.Level).Float64()
 	must(level > 0 && level < 0.5, "a level of %s", h.Level)
 	order := rand.New(rand.NewPCG(seed, 1)).Perm(images)
@@ -88,8 +112,7 @@ func verdict(text string) (says, reason string, at int) {
 		}
 		return 0
 	}
-	var falls, keeps [7]float64 // logarithms of the products
-	sum, seen, extra, word := 0, 0, 0, "undecided"
+	word, place := "undecided", 0
 	for _, line := range lines[1 : len(lines)-1] {
 		at++
 		var f [8]int
@@ -100,26 +123,106 @@ func verdict(text string) (says, reason string, at int) {
 			}
 		}
 		must(line == strings.Trim(fmt.Sprint(f), "[]"), "a line of 8 numbers is expected")
-		must(seen+extra < images && f[0] == order[seen+extra], "another image follows in the order of the seed")
+		g := groups[0]
+		for ; h.Groups != nil && place < images; place++ {
+			if g = groups[of[order[place]]]; g.word == "undecided" {
+				break
+			}
+		}
+		must(place < images && f[0] == order[place] && (h.Groups == nil || word == "undecided"),
+			"another image follows in the order of the seed, or none")
+		place++
 		must(f[1] >= 0 && f[1] < classes, "the label %d of %d classes", f[1], classes)
+		if h.Groups != nil && h.Groups.By == "class" {
+			number, _, _ := strings.Cut(g.name, " ")
+			must(number == fmt.Sprint(f[1]), "the label %d in the class %q", f[1], g.name)
+		}
 		d := certified(f[1], f[2], f[3], f[4]) - certified(f[1], f[5], f[6], f[7])
 		if word != "undecided" { // looked at in the same breath
-			extra++
 			continue
 		}
-		fell := grow(&falls, float64(d), float64(allowed-sum)/float64(images-seen), level)
-		kept := grow(&keeps, float64(-d), float64(sum-allowed-1)/float64(images-seen), level)
-		seen, sum = seen+1, sum+d
-		switch rest := images - seen; {
-		case fell || sum-rest > allowed:
-			word = "fail"
-		case kept || sum+rest <= allowed:
-			word = "pass"
+		word = judge(groups, g, d, level)
+	}
+	found = judged{word: word, groups: groups}
+	if h.Groups == nil {
+		g := groups[0]
+		found.says = fmt.Sprintf("%s after %d of %s images, net loss %d; a loss of %d of all is allowed; level %s",
+			word, g.seen, h.Images, g.sum, g.allowed, h.Level)
+		return found, "", at
+	}
+	found.by = h.Groups.By
+	found.says = fmt.Sprintf("%s after %d of %s images, by %s; level %s", word, at-1, h.Images, plain(found.by), h.Level)
+	for _, g := range groups {
+		found.says += fmt.Sprintf("\n  %s: %s after %d of %d images, net loss %d; a loss of %d is allowed", plain(g.name),
+			g.word, g.seen, g.images, g.sum, g.allowed)
+	}
+	return found, "", at
+}
+
+// tests are those of the groups, and the group of each labelled image; all are one group where there are no others.
+func (h gateHeader) tests(images int) (groups []*tested, of []int) {
+	if h.Groups == nil {
+		return []*tested{{word: "undecided", images: images}}, nil
+	}
+	g := *h.Groups
+	g.Digest = ""
+	text, err := json.Marshal(g)
+	must(err == nil && h.Groups.Digest == fmt.Sprintf("sha256:%x", sha256.Sum256(text)),
+		"the digest of the groups does not follow from them")
+	must(len(g.Of) == images, "groups of %d images; there are %d", len(g.Of), images)
+	known, first := map[string]bool{}, 0
+	for _, name := range g.Names {
+		key := name
+		if g.By == "class" {
+			key, _, _ = strings.Cut(name, " ")
+		}
+		must(!known[key], "two groups %.40q", key)
+		known[key] = true
+		groups = append(groups, &tested{name: name, word: "undecided"})
+	}
+	for _, at := range g.Of {
+		must(at >= 0 && at <= first && at < len(groups), "group %d of %d; they are numbered by their first images", at,
+			len(groups))
+		first = max(first, at+1)
+		groups[at].images++
+	}
+	must(first == len(groups), "a group without an image")
+	return groups, g.Of
+}
+
+// judge takes the next difference of g, and gives the verdict on the change. Holm compares the smallest p that is left
+// with the level over the number of groups that have not failed; p is 0 where the images left cannot save a group.
+func judge(groups []*tested, g *tested, d int, level float64) (word string) {
+	left := float64(g.images - g.seen)
+	g.most = max(g.most, grow(&g.falls, float64(d), float64(g.allowed-g.sum)/left))
+	kept := grow(&g.keeps, float64(-d), float64(g.sum-g.allowed-1)/left)
+	g.seen, g.sum = g.seen+1, g.sum+d
+	rest := g.images - g.seen
+	if g.sum-rest > g.allowed {
+		g.most = math.Inf(1)
+	}
+	for open := len(groups); ; open-- {
+		var next *tested
+		for _, other := range groups {
+			if other.word == "undecided" && (next == nil || other.most > next.most) {
+				next = other
+			}
+		}
+		if next == nil || next.most*level < room*float64(open) {
+			break
+		}
+		next.word = "fail"
+	}
+	if g.word == "undecided" && (kept*level >= room || g.sum+rest <= g.allowed) {
+		g.word = "pass"
+	}
+	word = "pass"
+	for _, other := range groups {
+		if other.word == "fail" || word == "pass" {
+			word = other.word
 		}
 	}
-	says = fmt.Sprintf("%s after %d of %s images, net loss %d; a loss of %d of all is allowed; level %s",
-		word, seen, h.Images, sum, allowed, h.Level)
-	return says, "", at
+	return word
 }
 
 // mostImages is the largest set that is shuffled: its order takes 8 bytes an image.
@@ -144,13 +247,25 @@ type gateHeader struct {
 	Selection json.Number `json:"selection"`
 	Block     json.Number `json:"block"`
 	Seed      string      `json:"seed"`
+	Groups    *gateGroups `json:"groups,omitempty"`
+}
+
+// gateGroups give the group of each labelled image.
+type gateGroups struct {
+	By     string   `json:"by,omitempty"`
+	Names  []string `json:"names,omitempty"`
+	Of     []int    `json:"of,omitempty"`
+	Digest string   `json:"digest,omitempty"`
 }
 
 // seed is that which follows from the other fields: in version 1 from all, since then from content alone.
 func (h gateHeader) seed() uint64 {
 	h.Seed = "0"
-	if h.Version == "2" {
+	if h.Version != "1" {
 		h.Data, h.Old, h.New = "", h.Old.content(), h.New.content()
+	}
+	if h.Groups != nil {
+		h.Groups = &gateGroups{Of: h.Groups.Of}
 	}
 	text, err := json.Marshal(h)
 	must(err == nil, "%v", err)
@@ -172,14 +287,16 @@ func otherThanGate(line, format string, err error) string {
 	return otherKind(line, format, err)
 }
 
-// grow takes a difference into the products, and reports whether their average rejects.
-func grow(logs *[7]float64, d, mean, level float64) bool {
-	average := 0.0
+// grow takes a difference into the products, and gives their average.
+func grow(logs *[7]float64, d, mean float64) (average float64) {
 	for i, f := range []float64{0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95} {
 		if mean > -1 && mean < 1 {
 			logs[i] += math.Log1p(f * (d - mean) / (1 + mean))
 		}
 		average += math.Exp(logs[i]) / 7
 	}
-	return average*level >= 1+1e-9
+	return average
 }
+
+// room is what an average times the level reaches where it rejects; it is for rounding.
+const room = 1 + 1e-9

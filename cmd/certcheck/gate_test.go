@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -161,8 +162,9 @@ func TestBrokenRecords(t *testing.T) {
 		"another seed":            {strings.Replace(good, `"seed":"`, `"seed":"1`, 1), "the seed does not", "was altered"},
 		"a key more":              {strings.Replace(good, `"drop"`, `"x":1,"drop"`, 1), "every known key", "was altered"},
 		"a key twice":             {strings.Replace(good, `"drop"`, `"drop":0.3,"drop"`, 1), "every known key", "was altered"},
-		"a later version":         {strings.Replace(good, `"version":2`, `"version":3`, 1), "version 1 or 2", "version 3"},
-		"version 0":               {strings.Replace(good, `"version":2`, `"version":0`, 1), "version 1 or 2", "version 0"},
+		"a later version":         {strings.Replace(good, `"version":2`, `"version":4`, 1), "version 1 to 3", "version 4"},
+		"no groups":               {strings.Replace(good, `"version":2`, `"version":3`, 1), "with groups", "version 3"},
+		"version 0":               {strings.Replace(good, `"version":2`, `"version":0`, 1), "version 1 to 3", "version 0"},
 		"no JSON":                 {"certspec\n", "not the record of a gate", "no record of a gate"},
 		"a ledger":                {`{"format":"certspec-ledger","version":1}` + "\n", "certcheck FILE checks it", "no record of a gate"},
 		"nothing":                 {"", "the file is empty", ""},
@@ -183,6 +185,112 @@ func TestBrokenRecords(t *testing.T) {
 		}
 		if now, err := os.ReadFile(o.Record); err != nil || string(now) != c.text {
 			t.Errorf("%s: the refused record was changed", name)
+		}
+	}
+}
+
+// The verdicts on groups follow from the record, as the statement on them does; an altered group, line or verdict is
+// refused.
+func TestGateOfGroups(t *testing.T) {
+	im, err := greys{}.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, old := im.Indexed(), classifier.Step{Shape: one1, Thresholds: []float64{.2, .4, .6, .8}}
+	sites := &gating.Grouping{By: "site"}
+	for i := range x.IDs {
+		sites.Of = append(sites.Of, []string{"north", "south <&>"}[i%2])
+	}
+	rng, kinds := rand.New(rand.NewPCG(1, 1)), map[string]bool{}
+	for i, c := range []struct {
+		by         *gating.Grouping
+		thresholds []float64
+		drop       float64
+	}{
+		{gating.ByClass(x), old.Thresholds, .3}, {gating.ByClass(x), []float64{.2, .4, .6, .9}, .3},
+		{sites, old.Thresholds, .1}, {sites, []float64{.3, .45, .7, .9}, .1}, {sites, []float64{.3, .45, .7, .9}, .3},
+	} {
+		o := gating.Options{Record: filepath.Join(t.TempDir(), "record"), Grouping: c.by}
+		o.Sigma, o.Radius, o.Drop, o.Level = .05, .01, c.drop, .1
+		o.Alpha, o.MaxSamples, o.Selection, o.Block = stopping.DefaultAlpha, 400, 20, 20
+		out, err := gating.Run(t.Context(), old, classifier.Step{Shape: one1, Thresholds: c.thresholds}, x, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(o.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		found, reason, _ := verdict(text)
+		if reason != "" || found.word != string(out.Verdict) || len(found.groups) != len(out.Tested) {
+			t.Fatalf("record %d: %s, %+v; expected %s", i, reason, found, out.Verdict)
+		}
+		for g, one := range found.groups {
+			want := out.Tested[g]
+			kinds[c.by.By+" "+one.word] = true
+			if one.word != string(want.Verdict) || one.name != want.Name || one.sum != want.Sum || one.seen != want.Seen ||
+				one.allowed != want.Allowed || one.images != want.Images {
+				t.Errorf("record %d: %+v; expected %+v", i, one, want)
+			}
+		}
+		said, err := attest.Gate(out, o.Record)
+		if reason := stated(string(said), data, nil); reason != "" || err != nil {
+			t.Errorf("record %d: statement %s: %s, %v", i, said, reason, err)
+		}
+		for _, g := range out.Tested {
+			named := strings.Contains(string(said), "in "+c.by.By+" "+g.Name+" fell")
+			if named != (g.Verdict != gating.Undecided) {
+				t.Errorf("record %d: %s, %s in the statement %s", i, g.Name, g.Verdict, said)
+			}
+		}
+		for range 20 {
+			if some := alterText(rng, string(said)); some != string(said) && stated(some, data, nil) == "" {
+				t.Errorf("passed: %s", some)
+			}
+		}
+		first, rest, _ := strings.Cut(text, "\n")
+		groups := strings.Index(first, `"groups":`)
+		for at := groups; at < len(first); at += 1 + rng.IntN(8) {
+			if _, reason, _ := verdict(first[:at] + string(first[at]+1) + first[at+1:] + "\n" + rest); reason == "" {
+				t.Errorf("record %d: passed with byte %d of the first line altered: %s", i, at, first[groups:])
+			}
+		}
+		lines := strings.SplitAfter(strings.TrimSuffix(rest, "\n"), "\n")
+		for at := range len(lines) - 1 {
+			some := first + "\n" + strings.Join(lines[:at], "") + strings.Join(lines[at+1:], "") + "\n"
+			if _, reason, _ := verdict(some); reason == "" {
+				t.Errorf("record %d: passed without line %d", i, at+2)
+			}
+		}
+		if _, reason, _ := verdict(text + lines[0]); reason == "" {
+			t.Errorf("record %d: passed with a line after the verdict", i)
+		}
+		// whoever writes the digest anew must draw another seed, or name the class of the labels
+		var h gateHeader
+		if err := json.Unmarshal([]byte(first), &h); err != nil {
+			t.Fatal(err)
+		}
+		forged := func(want string) {
+			t.Helper()
+			h.Groups.Digest = ""
+			b, _ := json.Marshal(h.Groups)
+			h.Groups.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(b))
+			b, _ = json.Marshal(h)
+			if _, reason, _ := verdict(string(b) + "\n" + rest); !strings.Contains(reason, want) {
+				t.Errorf("record %d: a forged group: %q, expected %q", i, reason, want)
+			}
+		}
+		h.Groups.Names[0], h.Groups.Names[1] = h.Groups.Names[1], h.Groups.Names[0]
+		if c.by != sites {
+			forged("in the class")
+		}
+		h.Groups.Of[len(h.Groups.Of)-1] ^= 1
+		forged("the seed does not follow")
+	}
+	for _, kind := range []string{"class pass", "class fail", "site pass", "site fail"} {
+		if !kinds[kind] {
+			t.Errorf("no %s among %v", kind, kinds)
 		}
 	}
 }

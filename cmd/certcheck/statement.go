@@ -150,7 +150,7 @@ const extensionKey = "https://github.com/certspec/certspec/claims/v1"
 
 // ofGate writes the statement on the record of a gate.
 func ofGate(data []byte) string {
-	says, reason, _ := verdict(string(data))
+	found, reason, _ := verdict(string(data))
 	must(reason == "", "the record: %s", reason)
 	type model struct {
 		Name     string
@@ -163,15 +163,21 @@ func ofGate(data []byte) string {
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	must(json.Unmarshal(line, &h) == nil, "no record")
-	passed := strings.HasPrefix(says, "pass")
-	must(passed || strings.HasPrefix(says, "fail"), "an undecided gate attests nothing")
-	name := fmt.Sprintf("certified accuracy at l2 radius %s fell by at most %s, level %s", shortest(h.Radius),
-		shortest(h.Drop), shortest(h.Level))
+	must(found.word != "undecided", "an undecided gate attests nothing")
 	now, _ := resource("model", h.New.Name, h.New.Identity.Weights)
 	before, _ := resource("old model", h.Old.Name, h.Old.Identity.Weights)
 	set, _ := resource("data", h.Data, h.Digest)
 	names := map[bool][]string{true: {}, false: {}}
-	names[passed] = []string{name}
+	for _, g := range found.groups {
+		of := ""
+		if found.by != "" {
+			of = fmt.Sprintf(" in %s %s", found.by, g.name)
+		}
+		if g.word != "undecided" {
+			names[g.word == "pass"] = append(names[g.word == "pass"], fmt.Sprintf("certified accuracy at l2 radius %s%s fell "+
+				"by at most %s, level %s", shortest(h.Radius), of, shortest(h.Drop), shortest(h.Level)))
+		}
+	}
 	return results([]object{now, before, set}, "record", data, names, nil)
 }
 

@@ -52,6 +52,31 @@ func TestGate(t *testing.T) {
 	if !strings.Contains(text, "certified accuracy on the images seen: old ") {
 		t.Errorf("no certified accuracy in %s", text)
 	}
+	// by groups: a case of the report, a row, and a line of the statement for each
+	text, code = gate("--by-class", "--drop", "0", "--out", record+"s", "--statement", said)
+	b, err = os.ReadFile(report)
+	s, e := os.ReadFile(said)
+	if code != 0 || !strings.Contains(text, "by class") || !strings.Contains(text, "images seen") || err != nil || e != nil ||
+		strings.Count(string(b), "<testcase") < 2 || !strings.Contains(string(s), "in class 0 ") {
+		t.Errorf("by class: exit code %d: %s, %v: %s, %v: %s", code, text, err, b, e, s)
+	}
+	table := filepath.Join(t.TempDir(), "groups.csv")
+	rows := "image,label,site\n0,0,a\n1,0,b\n2,0,a\n3,0,b\n4,0,a\n5,0,b\n6,0,a\n7,0,b\n8,0,c\n"
+	if err := os.WriteFile(table, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if text, code = gate("--groups", table, "--drop", "0.5"); code != 0 || !strings.Contains(text, "by site: 2 groups pass") {
+		t.Errorf("by a file: exit code %d: %s", code, text)
+	}
+	if text, code = gate("--groups", table, "--out", record); code != 4 && code != 2 || text != "" {
+		t.Errorf("a record without groups goes on with them: exit code %d: %s", code, text)
+	}
+	for _, args := range [][]string{{"--groups", table, "--by-class"}, {"--column", "site"},
+		{"--groups", table, "--column", "place"}} {
+		if text, code := gate(args...); code != 2 {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
 	// a disk that is full is no failed gate, and keeps nobody from the verdict
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
 		full.Close()

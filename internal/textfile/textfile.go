@@ -6,6 +6,7 @@ package textfile
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"io"
 	"os"
 )
@@ -28,4 +29,18 @@ func NewReader(r io.Reader) *bufio.Reader {
 		in.Discard(len(mark))
 	}
 	return in
+}
+
+// NewCSV reads records whose columns are parted by commas, or where the first line has none, by its semicolons or tabs.
+func NewCSV(r io.Reader) *csv.Reader {
+	in := NewReader(r)
+	out := csv.NewReader(in)
+	begin, _ := in.Peek(1 << 12) // an error comes again with the first record
+	header, _, _ := bytes.Cut(begin, []byte("\n"))
+	for _, comma := range []rune{';', '\t'} {
+		if !bytes.ContainsRune(header, ',') && bytes.ContainsRune(header, comma) {
+			out.Comma = comma
+		}
+	}
+	return out
 }

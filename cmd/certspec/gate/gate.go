@@ -2,11 +2,15 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -17,6 +21,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/gate"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/table"
 
 	"github.com/spf13/cobra"
 )
@@ -27,6 +32,8 @@ type options struct {
 	data          cli.ImageOptions
 	engine, junit string
 	statement     string
+	byClass       bool
+	file, column  string // of groups
 	json          *bool
 }
 
@@ -39,9 +46,11 @@ func Command() *cobra.Command {
 		Long: `Test whether the certified accuracy of NEW at a radius is lower than that of OLD by more than --drop.
 
 Both models answer the same noise samples, image by image in a random order, until the verdict is known. What is
-tested is the loss that two full runs with these samples would show. Exit codes: 0 pass, 1 fail, 3 undecided after
---images, 4 no verdict, or one that could not be written. --out keeps the outcomes; the same command goes on.`,
-		Example: "  certspec gate old.onnx new.onnx --data fashionmnist/test --sigma 0.25 --radius 0.25 --drop 0.01",
+tested is the loss that two full runs with these samples would show. With --by-class or --groups each group of images
+is tested: NEW passes if all groups pass. Exit codes: 0 pass, 1 fail, 3 undecided after --images, 4 no verdict, or
+one that could not be written. --out keeps the outcomes; the same command goes on.`,
+		Example: `  certspec gate old.onnx new.onnx --data fashionmnist/test --sigma 0.25 --radius 0.25 --drop 0.01
+  certspec gate old.onnx new.onnx --data fashionmnist/test --sigma 0.25 --radius 0.25 --by-class --drop 0.05`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return cli.Usagef("%s wants the old and the new model, got %d", cmd.CommandPath(), len(args))
@@ -63,6 +72,9 @@ tested is the loss that two full runs with these samples would show. Exit codes:
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Float64Var(&o.Drop, "drop", 0.01, "drop of certified accuracy that is allowed")
 		f.Float64Var(&o.Level, "level", 0.05, "probability of a wrong verdict")
+		f.BoolVar(&o.byClass, "by-class", false, "test each class; --drop is that of a class")
+		f.File(&o.file, "groups", "CSV file with the columns image (or idx) and a group: test each group", ".csv", ".tsv")
+		f.Text(&o.column, "column", "column of --groups (default the one beside image and label)")
 		f.IntVar(&o.Most, "images", 0, "images to look at, at most (default all)")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
@@ -98,6 +110,12 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if o.statement != "" && o.Record == "" {
 		return cli.Usagef("--statement without --out: a statement is on the file of the outcomes")
 	}
+	switch {
+	case o.byClass && o.file != "":
+		return cli.Usagef("--by-class and --groups: the groups are classes, or those of a file")
+	case o.column != "" && o.file == "":
+		return cli.Usagef("--column without --groups, the file that has it")
+	}
 	if _, err := gate.New(1, o.Drop, o.Level); err != nil {
 		return cli.Wrong(err)
 	}
@@ -129,6 +147,13 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.byClass {
+		o.Grouping = gate.ByClass(images)
+	} else if o.file != "" {
+		if o.Grouping, err = gate.ByFile(o.file, o.column, images); err != nil {
+			return cli.Wrong(err)
+		}
+	}
 	o.warnOfDrop(images.Labels)
 	o.Progress = cli.Progress()
 	out, err := gate.Run(cmd.Context(), models[0], models[1], images, o.Options)
@@ -142,31 +167,61 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	return cli.Usage(err)
 }
 
-// warnOfDrop says where the allowed drop is less than one image.
+// warnOfDrop says where the allowed drop is less than one image, and which groups have none.
 func (o *options) warnOfDrop(labels []int) {
-	n := 0
-	for _, label := range labels {
-		if label >= 0 {
-			n++
+	sizes, small := map[string]int{}, []string{}
+	for i, label := range labels {
+		switch {
+		case label >= 0 && o.Grouping != nil:
+			sizes[o.Grouping.Of[i]]++
+		case label >= 0:
+			sizes[""]++
 		}
 	}
-	if lost := o.Drop * float64(n); lost > 0 && lost < 1 {
-		cli.Say("warning: --drop %g of %d labelled images is less than one image: no loss at all is allowed", o.Drop, n)
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		if lost := o.Drop * float64(sizes[name]); lost > 0 && lost < 1 {
+			small = append(small, name)
+		}
 	}
+	switch {
+	case len(small) > 0 && o.Grouping == nil:
+		cli.Say("warning: --drop %g of %d labelled images is less than one image: no loss at all is allowed", o.Drop,
+			sizes[""])
+	case len(small) > 0:
+		cli.Say("warning: --drop %g is less than one image in %d of %d groups: no loss at all is allowed there: %s",
+			o.Drop, len(small), len(sizes), some(small))
+	}
+	if o.Grouping != nil && len(o.Grouping.Empty) > 0 {
+		cli.Say("warning: no labelled image, so no test, in these groups: %s", some(o.Grouping.Empty))
+	}
+}
+
+// some are the first of many names.
+func some(names []string) string {
+	const most = 10
+	if len(names) > most {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // report prints the verdict, whatever becomes of the files, and writes these.
 func (o *options) report(cmd *cobra.Command, out gate.Outcome, changed string) error {
-	says := fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; a loss of %d of all is allowed; level %g",
-		out.Verdict, out.Test.Seen, out.Images, out.Test.Sum, out.Radius, out.Test.Allowed, out.Level)
-	seen := out.Test.Seen
+	seen, lost := out.Test.Seen, ""
 	share := func(n int) string { return fmt.Sprintf("%.4f (%d of %d)", float64(n)/float64(max(seen, 1)), n, seen) }
+	says := []string{fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; a loss of %d of all is allowed; level %g",
+		out.Verdict, seen, out.Images, out.Test.Sum, out.Radius, out.Test.Allowed, out.Level)}
+	head := says[0]
+	var shown any = "certified accuracy on the images seen: old " + share(out.OldCertified) + ", new " +
+		share(out.NewCertified)
+	if out.Groups != nil {
+		head, shown, says, lost = grouped(out)
+	}
 	var err error
 	if *o.json {
 		err = cli.PrintJSON(cmd.OutOrStdout(), out)
 	} else {
-		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s\ncertified accuracy on the images seen: old %s, new %s\n", says,
-			share(out.OldCertified), share(out.NewCertified))
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s\n%v\n", head, shown)
 	}
 	if seen >= fewImages && out.OldCertified*out.Old.Classes <= seen {
 		cli.Say("warning: the old model is certified as the label on %d of %d images, which guessing among %d classes "+
@@ -186,7 +241,7 @@ func (o *options) report(cmd *cobra.Command, out gate.Outcome, changed string) e
 	}
 	switch {
 	case out.Verdict == gate.Fail:
-		return errors.Join(fmt.Errorf("%s %w", changed, errLost), err)
+		return errors.Join(fmt.Errorf("%s %w%s", changed, errLost, lost), err)
 	case err == nil && out.Verdict == gate.Undecided:
 		return cli.ErrUndecided
 	}
@@ -196,8 +251,38 @@ func (o *options) report(cmd *cobra.Command, out gate.Outcome, changed string) e
 // fewImages say nothing of guessing.
 const fewImages = 5
 
-// junit writes a suite of one test case.
-func junit(w io.Writer, out gate.Outcome, says string) error {
+// grouped says how the groups fared: in all, in a table, each by itself, and which failed.
+func grouped(out gate.Outcome) (head string, t *table.Table, says []string, lost string) {
+	count, failed := map[gate.Verdict]int{}, []string{}
+	for _, g := range out.Tested {
+		if count[g.Verdict]++; g.Verdict == gate.Fail {
+			failed = append(failed, g.Name)
+		}
+		says = append(says, fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; a loss of %d is allowed; "+
+			"level %g, Holm over %d groups", g.Verdict, g.Seen, g.Images, g.Sum, out.Radius, g.Allowed, out.Level,
+			len(out.Tested)))
+	}
+	t = table.New(out.Groups.By, "images seen", "old", "new", "net loss", "allowed", "verdict")
+	rows := slices.Clone(out.Tested)
+	slices.SortStableFunc(rows, func(a, b *gate.Group) int {
+		return cmp.Or(strings.Compare(string(a.Verdict), string(b.Verdict)), b.Sum-a.Sum) // those that fail come first
+	})
+	for _, g := range rows {
+		share := func(n int) table.Rounded {
+			return table.Rounded{Value: float64(n) / float64(max(g.Seen, 1)), Decimals: 4}
+		}
+		t.Add(g.Name, fmt.Sprintf("%d of %d", g.Seen, g.Images), share(g.OldCertified), share(g.NewCertified), g.Sum,
+			g.Allowed, string(g.Verdict))
+	}
+	t.Notes = []string{"old, new: certified accuracy on the images seen"}
+	head = fmt.Sprintf("%s after %d of %d images at radius %g, by %s: %d groups pass, %d fail, %d undecided; level %g, "+
+		"Holm over %d groups", out.Verdict, out.Test.Seen, out.Images, out.Radius, out.Groups.By, count[gate.Pass],
+		count[gate.Fail], count[gate.Undecided], out.Level, len(out.Tested))
+	return head, t, says, fmt.Sprintf(" in %s: %s", out.Groups.By, some(failed))
+}
+
+// junit writes a suite of one test case, or one for each group.
+func junit(w io.Writer, out gate.Outcome, says []string) error {
 	type message struct {
 		Message string `xml:"message,attr"`
 	}
@@ -209,22 +294,31 @@ func junit(w io.Writer, out gate.Outcome, says string) error {
 		Output  string   `xml:"system-out,omitempty"`
 	}
 	suite := struct {
-		XMLName  xml.Name `xml:"testsuite"`
-		Name     string   `xml:"name,attr"`
-		Tests    int      `xml:"tests,attr"`
-		Failures int      `xml:"failures,attr"`
-		Errors   int      `xml:"errors,attr"`
-		Skipped  int      `xml:"skipped,attr"`
-		Case     testcase `xml:"testcase"`
-	}{Name: "certspec gate", Tests: 1}
-	suite.Case = testcase{Class: out.New.Name, Name: fmt.Sprintf("certified accuracy at %g", out.Radius)}
-	switch out.Verdict {
-	case gate.Fail:
-		suite.Failures, suite.Case.Failure = 1, &message{says}
-	case gate.Undecided:
-		suite.Skipped, suite.Case.Skipped = 1, &message{says}
-	default:
-		suite.Case.Output = says
+		XMLName  xml.Name   `xml:"testsuite"`
+		Name     string     `xml:"name,attr"`
+		Tests    int        `xml:"tests,attr"`
+		Failures int        `xml:"failures,attr"`
+		Errors   int        `xml:"errors,attr"`
+		Skipped  int        `xml:"skipped,attr"`
+		Cases    []testcase `xml:"testcase"`
+	}{Name: "certspec gate", Tests: len(says)}
+	for i, text := range says {
+		verdict, name := out.Verdict, fmt.Sprintf("certified accuracy at %g", out.Radius)
+		if out.Groups != nil {
+			verdict, name = out.Tested[i].Verdict, fmt.Sprintf("%s, %s %s", name, out.Groups.By, out.Tested[i].Name)
+		}
+		one := testcase{Class: out.New.Name, Name: name}
+		switch verdict {
+		case gate.Fail:
+			suite.Failures++
+			one.Failure = &message{text}
+		case gate.Undecided:
+			suite.Skipped++
+			one.Skipped = &message{text}
+		default:
+			one.Output = text
+		}
+		suite.Cases = append(suite.Cases, one)
 	}
 	text, err := xml.MarshalIndent(suite, "", "  ")
 	if err == nil {

@@ -190,7 +190,7 @@ func Ledger(a *query.Answer, path string, r Request) ([]byte, error) {
 	}})
 }
 
-// Gate is the test result of a gate, whose record is a file.
+// Gate is the test result of a gate, whose record is a file; with groups there is a test for each that is decided.
 //
 // Errors: no verdict, no record.
 func Gate(out gate.Outcome, path string) ([]byte, error) {
@@ -198,13 +198,22 @@ func Gate(out gate.Outcome, path string) ([]byte, error) {
 		return nil, fmt.Errorf("the gate is undecided: there is nothing to attest")
 	}
 	h := out.Header
-	name := fmt.Sprintf("certified accuracy at l2 radius %s fell by at most %s, level %s", decimal(h.Radius),
-		decimal(h.Drop), decimal(h.Level))
 	var passed, failed []string
-	if out.Verdict == gate.Pass {
-		passed = []string{name}
-	} else {
-		failed = []string{name}
+	add := func(of string, verdict gate.Verdict) {
+		name := fmt.Sprintf("certified accuracy at l2 radius %s%s fell by at most %s, level %s", decimal(h.Radius), of,
+			decimal(h.Drop), decimal(h.Level))
+		switch verdict {
+		case gate.Pass:
+			passed = append(passed, name)
+		case gate.Fail:
+			failed = append(failed, name)
+		}
+	}
+	if h.Groups == nil {
+		add("", out.Verdict)
+	}
+	for _, g := range out.Tested {
+		add(fmt.Sprintf(" in %s %s", h.Groups.By, g.Name), g.Verdict)
 	}
 	return results("record", path, []resource{named("model", h.New.Name, h.New.Identity.Weights),
 		named("old model", h.Old.Name, h.Old.Identity.Weights), named("data", h.Data, h.Digest)}, passed, failed, nil)

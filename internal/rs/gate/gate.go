@@ -44,6 +44,7 @@ type Test struct {
 	verdict Verdict
 	falls   [len(bets)]float64 // products against "S ≤ a", for each bet
 	keeps   [len(bets)]float64 // against "S ≥ a+1"
+	most    float64            // the largest average of falls so far
 }
 
 var bets = [...]float64{0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95}
@@ -70,23 +71,31 @@ func New(images int, drop, level float64) (*Test, error) {
 
 // Add takes the next difference, −1, 0 or 1, and gives the verdict. The first verdict stays.
 func (t *Test) Add(d int) Verdict {
+	t.add(d, t.Level)
+	return t.verdict
+}
+
+// add is Add where the test fails at another level.
+func (t *Test) add(d int, fails float64) {
 	if t.verdict != Undecided || t.Seen == t.Images || d < -1 || d > 1 {
-		return t.verdict
+		return
 	}
 	left := float64(t.Images - t.Seen)
 	t.bet(&t.falls, float64(d), float64(t.Allowed-t.Sum)/left)
 	t.bet(&t.keeps, float64(-d), float64(t.Sum-t.Allowed-1)/left)
+	t.most = max(t.most, average(&t.falls))
 	t.Seen++
 	t.Sum += d
-	rest := t.Images - t.Seen
 	switch {
-	case t.Sum-rest > t.Allowed || t.won(&t.falls):
+	case t.lost() || won(t.most, fails):
 		t.verdict = Fail
-	case t.Sum+rest <= t.Allowed || t.won(&t.keeps):
+	case t.Sum+t.Images-t.Seen <= t.Allowed || won(average(&t.keeps), t.Level):
 		t.verdict = Pass
 	}
-	return t.verdict
 }
+
+// lost reports whether the differences left cannot save the change.
+func (t *Test) lost() bool { return t.Sum-(t.Images-t.Seen) > t.Allowed }
 
 // bet multiplies the products by their factors. A mean outside (−1, 1) allows no bet.
 func (t *Test) bet(products *[len(bets)]float64, d, mean float64) {
@@ -98,10 +107,13 @@ func (t *Test) bet(products *[len(bets)]float64, d, mean float64) {
 	}
 }
 
-func (t *Test) won(products *[len(bets)]float64) bool {
+func average(products *[len(bets)]float64) float64 {
 	sum := 0.0
 	for _, p := range products {
 		sum += p
 	}
-	return sum/float64(len(bets)) >= (1+1e-9)/t.Level // the room is for rounding
+	return sum / float64(len(bets))
 }
+
+// won reports whether a product shows its claim at a level; the room is for rounding.
+func won(product, level float64) bool { return product >= (1+1e-9)/level }

@@ -139,3 +139,158 @@ func TestBadSettings(t *testing.T) {
 		}
 	}
 }
+
+// familyOf is a family of groups without names.
+func familyOf(t *testing.T, sizes []int, drop, level float64) *family {
+	t.Helper()
+	var of []int
+	for g, n := range sizes {
+		for range n {
+			of = append(of, g)
+		}
+	}
+	f, err := newFamily(make([]string, len(sizes)), of, drop, level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// By exact summation over all orders of two small groups, some group that loses no more than is allowed fails with
+// probability at most the level, and so does a change pass that loses more in one.
+func TestWrongVerdictsOnGroupsExactly(t *testing.T) {
+	const level, n, drop = 0.45, 4, 0.25
+	highest := 0.0
+	for world := range 4 * 4 * 4 * 4 {
+		worse, better := [2]int{world % 4, world / 4 % 4}, [2]int{world / 16 % 4, world / 64}
+		if worse[0]+better[0] > n || worse[1]+better[1] > n || worse[0] < worse[1] {
+			continue
+		}
+		bad := [2]bool{}
+		var left [2]map[int]int
+		for g := range 2 {
+			bad[g] = worse[g]-better[g] > 1
+			left[g] = map[int]int{1: worse[g], -1: better[g], 0: n - worse[g] - better[g]}
+		}
+		wrongFail, wrongPass := 0.0, 0.0
+		var each func(f *family, p float64, images int)
+		each = func(f *family, p float64, images int) {
+			if v := f.verdict(); v != Undecided {
+				for g, one := range f.groups {
+					if one.verdict == Fail && !bad[g] {
+						wrongFail += p
+						break
+					}
+				}
+				if v == Pass && (bad[0] || bad[1]) {
+					wrongPass += p
+				}
+				return
+			}
+			for g := range 2 {
+				for d, k := range left[g] {
+					if k == 0 {
+						continue
+					}
+					one, two := *f.groups[0], *f.groups[1]
+					next := &family{level: level, groups: []*Group{&one, &two}}
+					next.add(g, d)
+					left[g][d]--
+					each(next, p*float64(k)/float64(images), images-1)
+					left[g][d]++
+				}
+			}
+		}
+		each(familyOf(t, []int{n, n}, drop, level), 1, 2*n)
+		if highest = max(highest, wrongFail, wrongPass); wrongFail > level || wrongPass > level {
+			t.Errorf("%v worse, %v better: a wrong fail with probability %v, a wrong pass with %v", worse, better, wrongFail, wrongPass)
+		}
+	}
+	if highest < level/8 {
+		t.Errorf("the highest probability of a wrong verdict is %v: the sum shows nothing", highest)
+	}
+	t.Logf("at most %.3f, the level is %v", highest, level)
+}
+
+// Of 400 changes that lose in each of 20 groups just what is allowed, at most 5 % fail, but more would if each group
+// were tested at the level by itself; of those that lose one image more in one group at most 5 % pass; and a large loss
+// in one of 20 groups is found, and named alone, in at least 95 %.
+func TestSimulatedGroups(t *testing.T) {
+	const groups, n, allowed, better, runs = 20, 200, 10, 10, 400
+	rng := rand.New(rand.NewPCG(1, 1))
+	shuffled := func(net int) []int {
+		d := differences(n, net+better, better)
+		rng.Shuffle(n, func(i, j int) { d[i], d[j] = d[j], d[i] })
+		return d
+	}
+	sizes := make([]int, groups)
+	for g := range sizes {
+		sizes[g] = n
+	}
+	end := func(net func(g int) int) (f *family, alone bool) {
+		f = familyOf(t, sizes, float64(allowed)/n, 0.05)
+		d, order := make([][]int, groups), []int{}
+		for g := range d {
+			d[g] = shuffled(net(g))
+			single, _ := run(t, d[g], float64(allowed)/n, 0.05)
+			alone = alone || single == Fail
+			for range n {
+				order = append(order, g)
+			}
+		}
+		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for _, g := range order {
+			if f.verdict() != Undecided {
+				break
+			}
+			if one := f.groups[g]; one.verdict == Undecided {
+				f.add(g, d[g][one.Seen])
+			}
+		}
+		return f, alone
+	}
+	alarms, plain, missed, found := 0, 0, 0, 0
+	for range runs {
+		f, alone := end(func(int) int { return allowed })
+		if f.verdict() == Fail {
+			alarms++
+		}
+		if alone {
+			plain++
+		}
+		if f, _ := end(func(g int) int { return (allowed + 1) * max(0, 1-g) }); f.verdict() == Pass {
+			missed++
+		}
+		f, _ = end(func(g int) int { return 4 * allowed * max(0, 1-g) })
+		ok := f.groups[0].verdict == Fail
+		for _, other := range f.groups[1:] {
+			ok = ok && other.verdict != Fail
+		}
+		if ok {
+			found++
+		}
+	}
+	t.Logf("of %d: %d false alarms (%d without Holm), %d false passes, %d losses found", runs, alarms, plain, missed, found)
+	// 30 or more of 400 have a probability of 2 % where that of one is 5 %; the seed is fixed.
+	if alarms > 29 || plain < 3*runs/20 || missed > 29 || found < runs*19/20 {
+		t.Errorf("of %d: %d false alarms (%d without Holm), %d false passes, %d losses found", runs, alarms, plain, missed, found)
+	}
+}
+
+// After a group has failed by its images, the next is compared with the level over those that are left.
+func TestStepsOfHolm(t *testing.T) {
+	for _, c := range []struct {
+		wealth [2]float64 // in 1/level
+		want   [2]Verdict
+	}{
+		{[2]float64{2.1, 1.1}, [2]Verdict{Fail, Fail}}, {[2]float64{1.1, 2.1}, [2]Verdict{Fail, Fail}},
+		{[2]float64{1.9, 1.9}, [2]Verdict{Undecided, Undecided}}, {[2]float64{2.1, 0.9}, [2]Verdict{Fail, Undecided}},
+	} {
+		f := familyOf(t, []int{1, 400, 400}, 0, 0.05)
+		f.groups[1].most, f.groups[2].most = c.wealth[0]/0.05, c.wealth[1]/0.05
+		f.add(0, 1)
+		if got := [2]Verdict{f.groups[1].verdict, f.groups[2].verdict}; got != c.want || f.verdict() != Fail {
+			t.Errorf("%v: %v, expected %v", c.wealth, got, c.want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -41,19 +42,24 @@ type Header struct {
 	Selection  int             `json:"selection"`
 	Block      int             `json:"block"`
 	Seed       uint64          `json:"seed,string"` // of noise and order; follows from the content that is compared
+	Groups     *Groups         `json:"groups,omitempty"`
 }
 
 const (
 	format  = "certspec-gate"
 	version = 2
+	grouped = 3 // version of a record with groups
 )
 
 // seed is the one that follows from the other fields. In version 1 that was all of them; since then names and engines
-// are left out, as who renames a file must not draw other noise and another order.
+// are left out, as who renames a file or a group must not draw other noise and another order.
 func (h Header) seed() (uint64, error) {
 	h.Seed = 0
 	if h.Version > 1 {
 		h.Data, h.Old, h.New = "", content(h.Old), content(h.New)
+	}
+	if h.Groups != nil {
+		h.Groups = &Groups{Of: h.Groups.Of}
 	}
 	text, err := json.Marshal(h)
 	digest := sha256.Sum256(text)
@@ -71,23 +77,25 @@ func (h Header) same(record Header) bool {
 	for _, x := range []*Header{&h, &record} {
 		x.Version, x.Seed, x.Data, x.Old.Name, x.New.Name, x.Old.Logits, x.New.Logits = 0, 0, "", "", "", false, false
 	}
-	return h == record
+	return reflect.DeepEqual(h, record)
 }
 
 // Options of a gate.
 type Options struct {
-	Header          // the fields from Sigma to Block are settings, the rest is filled in
-	Most     int    // images that are looked at, at most; 0: all
-	Record   string // file that keeps the outcomes, and from which the same gate goes on; empty: none
+	Header             // the fields from Sigma to Block are settings, the rest is filled in
+	Grouping *Grouping // groups that are each tested; nil: all images together
+	Most     int       // images that are looked at, at most; 0: all
+	Record   string    // file that keeps the outcomes, and from which the same gate goes on; empty: none
 	Progress progress.Reporter
 }
 
 // Outcome is where a gate ended.
 type Outcome struct {
 	Header
-	Verdict Verdict `json:"verdict"`
-	Test    *Test   `json:"test"`
-	Samples int     `json:"samples_used"` // noise samples of both networks in this call
+	Verdict Verdict  `json:"verdict"`
+	Test    *Test    `json:"test"` // with Groups the sum of theirs
+	Tested  []*Group `json:"tested,omitempty"`
+	Samples int      `json:"samples_used"` // noise samples of both networks in this call
 
 	// images that the test has seen and that are certified as their label at the radius
 	OldCertified int `json:"old_certified"`
@@ -129,10 +137,20 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 	if err != nil {
 		return out, err
 	}
+	if h.Groups = nil; o.Grouping != nil {
+		h.Version = grouped
+		if h.Groups, err = o.Grouping.groups(places); err != nil {
+			return out, err
+		}
+	}
 	if h.Seed, err = h.seed(); err != nil {
 		return out, err
 	}
 	file, pairs, err := openRecord(o.Record, h, x, places)
+	if err != nil {
+		return out, err
+	}
+	w, err := h.walk()
 	if err != nil {
 		return out, err
 	}
@@ -143,40 +161,59 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 		Selection: h.Selection, Block: h.Block, Radii: []float64{h.Radius}, Futility: futility,
 		OnlyCorrect: true, Noise: h.Noise, Seed: h.Seed}
 	out = Outcome{Header: *h, Verdict: Undecided, Test: test}
-	var unwritten error // of the record, without which the verdict is found all the same
-	order := h.order()
+	if h.Groups == nil {
+		out.Test = &w.groups[0].Test
+	} else {
+		out.Tested, out.Groups = w.groups, &Groups{By: h.Groups.By, Names: h.Groups.Names, Digest: h.Groups.Digest}
+	}
 	most := h.Images
 	if o.Most > 0 {
 		most = min(most, o.Most)
 	}
-	for out.Verdict == Undecided && test.Seen < most {
-		if test.Seen == len(pairs) {
-			next := order[len(pairs):min(len(pairs)+chunk, most)]
-			some := make([]int, len(next))
-			for i, at := range next {
-				some[i] = places[at]
-			}
-			more, samples, err := certify(ctx, before, after, x, some, opt)
-			if err != nil {
-				return out, err
-			}
-			for i := range more {
-				more[i].place = next[i]
-				if file == nil || unwritten != nil {
-					continue
-				}
-				_, unwritten = fmt.Fprintln(file, more[i])
-			}
-			pairs, out.Samples = append(pairs, more...), out.Samples+samples
+	take := func(p pair) {
+		if out.Verdict != Undecided || w.seen == most {
+			return
 		}
-		p := pairs[test.Seen]
+		w.take(p)
 		out.OldCertified += p.certified(p.old)
 		out.NewCertified += p.certified(p.new)
-		out.Verdict = test.Add(p.difference())
-		if o.Progress != nil {
-			o.Progress(progress.State{Task: "gate " + x.Name, Done: float64(test.Seen), Total: float64(most),
-				Unit: "images", Left: -1, Final: out.Verdict != Undecided || test.Seen == most})
+		if h.Groups != nil {
+			test.Seen, test.Sum = w.seen, test.Sum+p.difference()
 		}
+		out.Verdict = w.verdict()
+		if o.Progress != nil {
+			o.Progress(progress.State{Task: "gate " + x.Name, Done: float64(w.seen), Total: float64(most),
+				Unit: "images", Left: -1, Final: out.Verdict != Undecided || w.seen == most})
+		}
+	}
+	for _, p := range pairs {
+		take(p)
+	}
+	var unwritten error // of the record, without which the verdict is found all the same
+	for out.Verdict == Undecided && w.seen < most {
+		next := w.next(min(chunk, most-w.seen))
+		some := make([]int, len(next))
+		for i, at := range next {
+			some[i] = places[at]
+		}
+		more, samples, err := certify(ctx, before, after, x, some, opt)
+		if err != nil {
+			return out, err
+		}
+		out.Samples += samples
+		for i, p := range more {
+			p.place = next[i]
+			if h.Groups != nil && (out.Verdict != Undecided || w.decided(p.place)) {
+				continue // a record with groups keeps what their tests took
+			}
+			if file != nil && unwritten == nil {
+				_, unwritten = fmt.Fprintln(file, p)
+			}
+			take(p)
+		}
+	}
+	for _, g := range w.groups {
+		g.Verdict = g.verdict
 	}
 	if unwritten != nil {
 		err = fmt.Errorf("the record lacks outcomes: %w", unwritten)
@@ -207,8 +244,50 @@ func (p pair) certified(by [3]int) int {
 	return 0
 }
 
-// order is that in which the labelled images are looked at.
-func (h Header) order() []int { return rand.New(rand.NewPCG(h.Seed, 1)).Perm(h.Images) }
+// walk goes through the labelled images in a random order, and leaves out those of groups that are decided.
+type walk struct {
+	*family
+	order []int
+	of    []int // group of each labelled image
+	at    int   // place in the order
+	seen  int
+}
+
+func (h *Header) walk() (*walk, error) {
+	w := &walk{order: rand.New(rand.NewPCG(h.Seed, 1)).Perm(h.Images), of: make([]int, h.Images)}
+	names := []string{""}
+	if h.Groups != nil {
+		names, w.of = h.Groups.Names, h.Groups.Of
+	}
+	var err error
+	w.family, err = newFamily(names, w.of, h.Drop, h.Level)
+	return w, err
+}
+
+func (w *walk) decided(place int) bool { return w.groups[w.of[place]].verdict != Undecided }
+
+// next is up to n images to look at.
+func (w *walk) next(n int) (places []int) {
+	for i := w.at; i < len(w.order) && len(places) < n; i++ {
+		if place := w.order[i]; !w.decided(place) {
+			places = append(places, place)
+		}
+	}
+	return places
+}
+
+// take takes an image that next gave.
+func (w *walk) take(p pair) {
+	for w.order[w.at] != p.place {
+		w.at++
+	}
+	w.at++
+	w.seen++
+	g := w.groups[w.of[p.place]]
+	g.OldCertified += p.certified(p.old)
+	g.NewCertified += p.certified(p.new)
+	w.add(w.of[p.place], p.difference())
+}
 
 // certify certifies images under both networks with the same noise samples.
 func certify(ctx context.Context, before, after classifier.Classifier, x *imageset.Index, places []int,
@@ -296,12 +375,15 @@ func (h *Header) resume(data []byte, x *imageset.Index, places []int) ([]pair, e
 	if err := json.Unmarshal([]byte(lines[0]), &was); err != nil || was.Format != format {
 		return nil, errors.New("it is no record of a gate; name another file")
 	}
-	if was.Version < 1 || was.Version > version {
-		return nil, fmt.Errorf("version %d; this program reads 1 to %d", was.Version, version)
+	if was.Version < 1 || was.Version > grouped || (was.Version == grouped) != (was.Groups != nil) {
+		return nil, fmt.Errorf("version %d; this program reads 1 to %d, the last with groups", was.Version, grouped)
 	}
 	text, err := json.Marshal(was)
 	if seed, e := was.seed(); err != nil || e != nil || string(text) != lines[0] || seed != was.Seed {
 		return nil, errors.New("its first line was altered: the seed does not follow from the other fields")
+	}
+	if !reflect.DeepEqual(h.Groups, was.Groups) {
+		return nil, errors.New("it is of other groups, or of other images in them; name another file")
 	}
 	if !h.same(was) {
 		return nil, errors.New("it is of another gate: its first line differs; name another file")
@@ -316,18 +398,28 @@ func (h *Header) resume(data []byte, x *imageset.Index, places []int) ([]pair, e
 	if err != nil {
 		return nil, err
 	}
-	order, pairs := h.order(), make([]pair, 0, len(lines)-1)
-	if len(lines)-1 > len(order) {
-		return nil, fmt.Errorf("it has outcomes of %d images; the set has %d", len(lines)-1, len(order))
+	w, err := h.walk()
+	if err != nil {
+		return nil, err
+	}
+	pairs := make([]pair, 0, len(lines)-1)
+	if len(lines)-1 > len(w.order) {
+		return nil, fmt.Errorf("it has outcomes of %d images; the set has %d", len(lines)-1, len(w.order))
 	}
 	for i, line := range lines[1:] {
 		var p pair
+		next := w.order[i : i+1]
+		if h.Groups != nil {
+			next = w.next(1)
+		}
 		n, err := fmt.Sscan(line, &p.place, &p.label, &p.old[0], &p.old[1], &p.old[2], &p.new[0], &p.new[1], &p.new[2])
 		switch {
 		case err != nil || n != 8 || p.String() != line:
 			err = errors.New("expected place, label, and class, hits and samples of both networks")
-		case p.place != order[i]:
-			err = fmt.Errorf("the image at place %d; at place %d is the next in the order of the seed", p.place, order[i])
+		case len(next) == 0 || h.Groups != nil && w.verdict() != Undecided:
+			err = errors.New("the verdict is known before it")
+		case p.place != next[0]:
+			err = fmt.Errorf("the image at place %d; at place %d is the next in the order of the seed", p.place, next[0])
 		case p.label != x.Labels[places[p.place]]:
 			err = fmt.Errorf("the label %d; the data have %d", p.label, x.Labels[places[p.place]])
 		default:
@@ -336,6 +428,7 @@ func (h *Header) resume(data []byte, x *imageset.Index, places []int) ([]pair, e
 		if err != nil {
 			return nil, fmt.Errorf("line %d is no outcome of this gate: %w", i+2, err)
 		}
+		w.take(p)
 		pairs = append(pairs, p)
 	}
 	return pairs, nil

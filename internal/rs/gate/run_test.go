@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -267,5 +268,130 @@ func TestGivingUpChangesNoDifference(t *testing.T) {
 	opt.Ledger = filepath.Join(t.TempDir(), "a.ledger")
 	if _, _, err := certify(t.Context(), step(.25), step(.25), x, places, opt); err == nil {
 		t.Error("a ledger without the claims on wrong images was written")
+	}
+}
+
+// A single class may lose much while the whole stays within the drop: the plain gate passes, that by class fails and
+// names the class. A gate by class that was stopped goes on, to the same bytes; one of another assignment is refused.
+func TestOneClassLoses(t *testing.T) {
+	x, folder := greys(400), t.TempDir()
+	old, now := step(.25, .5, .75), step(.25, .5, .78)
+	o := settings()
+	o.Drop = .1
+	if out, err := Run(t.Context(), old, now, x, o); err != nil || out.Verdict != Pass || out.Tested != nil {
+		t.Fatalf("all classes together: %s, %v", out.Verdict, err)
+	}
+	o.Grouping, o.Record = ByClass(x), filepath.Join(folder, "whole")
+	whole, err := Run(t.Context(), old, now, x, o)
+	if err != nil || whole.Verdict != Fail || len(whole.Tested) != 4 {
+		t.Fatalf("by class: %+v, %v", whole, err)
+	}
+	seen, sum := 0, 0
+	for _, g := range whole.Tested {
+		if seen, sum = seen+g.Seen, sum+g.Sum; (g.Verdict == Fail) != (g.Name == "3 d") || g.OldCertified-g.NewCertified != g.Sum {
+			t.Errorf("class %s: %s", g.Name, g.Verdict)
+		}
+	}
+	if whole.Test.Seen != seen || whole.Test.Sum != sum || whole.Images != 380 || whole.Version != 3 {
+		t.Errorf("%+v; the classes have seen %d with a sum of %d", whole.Test, seen, sum)
+	}
+	text, err := os.ReadFile(o.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	if len(lines) != seen+2 {
+		t.Errorf("%d outcomes of %d images", len(lines)-2, seen)
+	}
+	for _, cut := range []int{1, 5, 21, seen} {
+		o.Record = filepath.Join(folder, "cut")
+		if err := os.WriteFile(o.Record, append(bytes.Join(lines[:cut], nil), lines[cut][:2]...), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Run(t.Context(), old, now, x, o)
+		got, e := os.ReadFile(o.Record)
+		if err != nil || e != nil || again.Verdict != Fail || !bytes.Equal(got, text) {
+			t.Errorf("cut after %d lines: %s, %v, %v", cut, again.Verdict, err, e)
+		}
+	}
+	for name, edit := range map[string]func(g *Grouping){
+		"an image moved": func(g *Grouping) { g.Of[0] = g.Of[399-1] }, "no groups": nil,
+		"a name":   func(g *Grouping) { g.Of[0] = "other" },
+		"a column": func(g *Grouping) { g.By = "other" },
+	} {
+		if o.Grouping = nil; edit != nil {
+			o.Grouping = ByClass(x)
+			edit(o.Grouping)
+		}
+		if _, err := Run(t.Context(), old, now, x, o); err == nil || !strings.Contains(err.Error(), "other groups") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o.Record, o.Grouping = "", ByClass(x)
+	for i, name := range o.Grouping.Of {
+		o.Grouping.Of[i] = strings.Replace(name, "3 d", "renamed", 1)
+	}
+	if out, err := Run(t.Context(), old, now, x, o); err != nil || out.Seed != whole.Seed {
+		t.Errorf("a name of a group draws another seed: %v", err)
+	}
+	if out, err := Run(t.Context(), old, old, x, o); err != nil || out.Verdict != Pass || out.Test.Seen >= out.Images {
+		t.Errorf("the same network: %s after %d, %v", out.Verdict, out.Test.Seen, err)
+	}
+	for i := range o.Grouping.Of {
+		o.Grouping.Of[i] = "all"
+	}
+	alone, err := Run(t.Context(), old, now, x, o)
+	if err != nil || len(alone.Tested) != 1 || alone.Tested[0].Verdict != Pass || alone.Test.Allowed != alone.Tested[0].Allowed {
+		t.Errorf("one group: %+v, %v", alone, err)
+	}
+}
+
+// Files of groups: the ids of a selection, the columns, and what is refused.
+func TestGroupsOfAFile(t *testing.T) {
+	x := greys(20) // ids 0, 3, …; the last has no label
+	rows := func(of func(i int) string) (text string) {
+		for i := range 40 {
+			text += of(i)
+		}
+		return text
+	}
+	two := func(i int) string { return fmt.Sprintf("%d,%d,g%d,h\n", i*3/2, i%4, i/2%2) }
+	twoOnly := func(i int) string { return strings.ReplaceAll(strings.TrimSuffix(two(i), ",h\n"), ",", "\t") + "\n" }
+	file := filepath.Join(t.TempDir(), "groups.csv")
+	for _, c := range []struct{ text, column, want string }{
+		{"image,label,site,camera\n" + rows(two), "site", ""},
+		{"\ufeffidx\tlabel\tsite\n" + rows(twoOnly), "", ""},
+		{"image,label,site,camera\n" + rows(two), "", "name one by --column"},
+		{"image,label,site,camera\n" + rows(two), "place", `no column "place"`},
+		{"image,label,site,site\n" + rows(two), "site", "two columns"},
+		{"picture,label,site,camera\n" + rows(two), "site", "no column image or idx"},
+		{"image,label\n", "", "no column of groups"},
+		{"image,site\n0,a\n", "", "no site for image 3"},
+		{"image,site\n0,a\n0,b\n", "", "image 0 again"},
+		{"image,site\nzero,a\n", "", "a whole number"},
+		{"image,site\n0,a,b\n", "", "wrong number of fields"},
+		{"image,site\n0,\xff\n", "", "no UTF-8"},
+		{"", "", "expected a header"},
+	} {
+		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		g, err := ByFile(file, c.column, x)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q: %v; expected %q", c.text[:min(len(c.text), 40)], err, c.want)
+			}
+			continue
+		}
+		if err != nil || g.By != "site" || g.Of[0] != "g0" || g.Of[1] != "g1" || g.Of[2] != "g0" || len(g.Empty) != 0 {
+			t.Errorf("%+v, %v", g, err)
+		}
+	}
+	if g := ByClass(greys(60)); len(g.Empty) != 0 || g.Of[0] != "0 a" || g.Of[19] != "" {
+		t.Errorf("%+v", g)
+	}
+	some := greys(60).Take([]int{0, 1, 59})
+	if g := ByClass(some); len(g.Empty) != 3 || g.Empty[0] != "1 b" {
+		t.Errorf("%+v", g)
 	}
 }
