@@ -74,7 +74,7 @@ one that could not be written. --out keeps the outcomes; the same command goes o
 		f.Float64Var(&o.Level, "level", 0.05, "probability of a wrong verdict")
 		f.BoolVar(&o.byClass, "by-class", false, "test each class; --drop is that of a class")
 		f.File(&o.file, "groups", "CSV file with the columns image (or idx) and a group: test each group", ".csv", ".tsv")
-		f.Text(&o.column, "column", "column of --groups (default the one beside image and label)")
+		f.Text(&o.column, "column", "column of --groups (default group)")
 		f.IntVar(&o.Most, "images", 0, "images to look at, at most (default all)")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
@@ -150,7 +150,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if o.byClass {
 		o.Grouping = gate.ByClass(images)
 	} else if o.file != "" {
-		if o.Grouping, err = gate.ByFile(o.file, o.column, images); err != nil {
+		if o.Grouping, err = gate.ByFile(o.file, cmp.Or(o.column, "group"), images); err != nil {
 			return cli.Wrong(err)
 		}
 	}

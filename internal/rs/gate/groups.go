@@ -45,11 +45,10 @@ func ByClass(x *imageset.Index) *Grouping {
 	return g
 }
 
-// ByFile groups images by a column of a CSV file, whose column image or idx has the id of each image. Without a name
-// it is the one column beside those two and label.
+// ByFile groups images by a column of a CSV file, whose column image or idx has the id of each image.
 //
-// Errors: no such file or column, several columns and no name, an id that is no number or stands there twice, an image
-// with a label that has no group.
+// Errors: no such file or column, an id that is no number or stands there twice, an image with a label that has no
+// group.
 func ByFile(path, column string, x *imageset.Index) (*Grouping, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -59,18 +58,17 @@ func ByFile(path, column string, x *imageset.Index) (*Grouping, error) {
 	in := textfile.NewCSV(file)
 	header, err := in.Read()
 	if err != nil {
-		return nil, fmt.Errorf("%s: expected a header with image or idx, and a column of groups: %w", path, err)
+		return nil, fmt.Errorf("%s: expected a header with image or idx, and %s: %w", path, column, err)
 	}
-	id, at, err := columnsOf(header, column)
-	if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", path, err)
+	id := slices.IndexFunc(header, func(name string) bool { return name == "image" || name == "idx" })
+	at := slices.Index(header, column)
+	if id < 0 || at < 0 || slices.Contains(header[at+1:], column) {
+		return nil, fmt.Errorf("%s:1: expected a column image or idx, and one column %s (--column); the header has %.40q",
+			path, column, header[:min(len(header), 12)])
 	}
-	g := &Grouping{By: strings.TrimSpace(header[at]), Of: make([]string, x.Len())}
+	g := &Grouping{By: column, Of: make([]string, x.Len())}
 	if g.By == byClass { // its groups are of another form
 		g.By = "column " + byClass
-	}
-	if !utf8.ValidString(g.By) {
-		return nil, fmt.Errorf("%s:1: the column %.40q is no UTF-8", path, g.By)
 	}
 	known, used, lines := map[string]bool{}, map[string]bool{}, map[int]int{}
 	for {
@@ -109,37 +107,6 @@ func ByFile(path, column string, x *imageset.Index) (*Grouping, error) {
 	}
 	slices.Sort(g.Empty)
 	return g, nil
-}
-
-// columnsOf finds the column of ids and that of groups.
-func columnsOf(header []string, column string) (id, at int, err error) {
-	id, at = -1, -1
-	var others []string
-	for i, name := range header {
-		switch name = strings.TrimSpace(name); {
-		case id < 0 && (name == "image" || name == "idx"):
-			id = i
-		case column == "" && name == "label":
-		default:
-			if others = append(others, name); name == column || column == "" {
-				if at >= 0 && column != "" {
-					return 0, 0, fmt.Errorf("two columns %q", column)
-				}
-				at = i
-			}
-		}
-	}
-	switch {
-	case id < 0:
-		return 0, 0, fmt.Errorf("no column image or idx; the header has %.40q", header[:min(len(header), 12)])
-	case at < 0 && column != "":
-		return 0, 0, fmt.Errorf("no column %q; it has %.40q", column, others[:min(len(others), 12)])
-	case at < 0:
-		return 0, 0, errors.New("no column of groups beside image and label")
-	case column == "" && len(others) > 1:
-		return 0, 0, fmt.Errorf("several columns, %.40q: name one by --column", others[:min(len(others), 12)])
-	}
-	return id, at, nil
 }
 
 // Groups are those that a record tests.

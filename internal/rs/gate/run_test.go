@@ -360,18 +360,16 @@ func TestGroupsOfAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "groups.csv")
 	for _, c := range []struct{ text, column, want string }{
 		{"image,label,site,camera\n" + rows(two), "site", ""},
-		{"\ufeffidx\tlabel\tsite\n" + rows(twoOnly), "", ""},
-		{"image,label,site,camera\n" + rows(two), "", "name one by --column"},
-		{"image,label,site,camera\n" + rows(two), "place", `no column "place"`},
-		{"image,label,site,site\n" + rows(two), "site", "two columns"},
-		{"picture,label,site,camera\n" + rows(two), "site", "no column image or idx"},
-		{"image,label\n", "", "no column of groups"},
-		{"image,site\n0,a\n", "", "no site for image 3"},
-		{"image,site\n0,a\n0,b\n", "", "image 0 again"},
-		{"image,site\nzero,a\n", "", "a whole number"},
-		{"image,site\n0,a,b\n", "", "wrong number of fields"},
-		{"image,site\n0,\xff\n", "", "no UTF-8"},
-		{"", "", "expected a header"},
+		{"\ufeffidx\tlabel\tsite\n" + rows(twoOnly), "site", ""},
+		{"image,label,site,camera\n" + rows(two), "place", "one column place (--column); the header has"},
+		{"image,label,site,site\n" + rows(two), "site", "one column site"},
+		{"picture,label,site,camera\n" + rows(two), "site", "expected a column image or idx"},
+		{"image,site\n0,a\n", "site", "no site for image 3"},
+		{"image,site\n0,a\n0,b\n", "site", "image 0 again"},
+		{"image,site\nzero,a\n", "site", "a whole number"},
+		{"image,site\n0,a,b\n", "site", "wrong number of fields"},
+		{"image,site\n0,\xff\n", "site", "no UTF-8"},
+		{"", "site", "expected a header"},
 	} {
 		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
 			t.Fatal(err)
