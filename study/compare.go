@@ -74,8 +74,8 @@ func (f *Folder) statistics(ctx context.Context, a, b Cell, o resample.Options) 
 		return nil, fmt.Errorf("study: %w", err)
 	}
 	if least := 2 / (1 - o.Confidence); float64(o.Resamples) < least*(1-1e-9) {
-		return nil, fmt.Errorf("study: %s: an interval of %.10g by %d resamples; expected at least %.0f", a.What, o.Confidence,
-			o.Resamples, math.Ceil(least))
+		return nil, fmt.Errorf("study: %s: an interval of %.10g by %d resamples; expected at least %.0f", a.What,
+			o.Confidence, o.Resamples, math.Ceil(least))
 	}
 	d, err := f.Difference(ctx, a, b, o)
 	if d == nil || err != nil {

@@ -50,8 +50,8 @@ func startsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "starts A [B]",
 		Short: "Average several starts of a method, and compare two methods, with intervals",
-		Long: `Average the results of networks that one method trained from several random weights, and compare them with those
-of another method: A − B.
+		Long: `Average the results of networks that one method trained from several random weights, and
+compare them with those of another method: A − B.
 
 A and B are patterns of paths, one path for each start: folders of ledgers, as certspec sweep writes them, or
 files of certspec experiment run. Quote them, so that the shell leaves them as they are. Intervals are over
