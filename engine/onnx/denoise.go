@@ -249,7 +249,7 @@ func (p *part) givesImages(shape pixel.Shape, diffusion bool) error {
 		want[axis-1] = out[axis].Size
 	case out[axis].Size == 2*int64(shape.Channels):
 		return fmt.Errorf("its output %s has twice the channels of an image: a diffusion model with learned "+
-			"variances; expected its schedule (--diffusion)", describeDims(p.output))
+			"variances; expected its schedule, linear or cosine", describeDims(p.output))
 	case out[axis].Size != int64(shape.Channels):
 		return fmt.Errorf("its output %s has no %d channels; expected an image of %v", describeDims(p.output),
 			shape.Channels, shape)
