@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,32 +39,15 @@ func TestLab(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/certspec").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	t.Run("Notebooks", func(t *testing.T) {
-		l := openLab(t, program, false)
-		files, _ := filepath.Glob("../../notebooks/*.ipynb")
-		for _, file := range files {
-			l.notebook(filepath.Base(file))
-			l.runAll()
-			// A cell with live sliders, which ask Go, waits for them.
-			l.until("all cells", 3*time.Minute, `lab.waiting() === 0 || lab.waiting() === 1 && lab.all("`+live+`").length > 0`)
-			if js[int](t, l.ctx, "lab.waiting()") > 0 {
-				l.moveLive()
-				l.click(`[data-command="notebook:interrupt-kernel"]`, 0.5)
-				l.until("the end of the cell", 20*time.Second, "lab.waiting() === 0")
+	files, _ := filepath.Glob("../../notebooks/*.ipynb")
+	for part := range slices.Chunk(files, 5) {
+		t.Run("Notebooks", func(t *testing.T) {
+			l := openLab(t, program, false)
+			for _, file := range part {
+				l.everyCell(file)
 			}
-			l.succeeded()
-			switch filepath.Base(file) {
-			case "calibration.ipynb": // a slider without a kernel: the page holds all its frames
-				const still = "[data-certspec-widget] [data-frame]"
-				before := js[string](t, l.ctx, `lab.all("`+still+`")[0].innerHTML`)
-				l.click("[data-certspec-widget] input", 1)
-				l.until("another frame", 10*time.Second, fmt.Sprintf(`lab.all("%s")[0].innerHTML !== %q`, still, before))
-			case "quickstart.ipynb":
-				l.saveFigure()
-			}
-			do(t, l.ctx, chromedp.Evaluate[any]("lab.close().then(() => 0)", chromedp.EvalAwaitPromise))
-		}
-	})
+		})
+	}
 	t.Run("Python", func(t *testing.T) {
 		torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 		if err != nil {
@@ -101,6 +85,31 @@ func TestLab(t *testing.T) {
 			t.Errorf("the last cell of the template says %s", said)
 		}
 	})
+}
+
+// everyCell opens a notebook, runs all its cells, and does what a reader does with its figures.
+func (l *lab) everyCell(file string) {
+	l.Helper()
+	l.notebook(filepath.Base(file))
+	l.runAll()
+	// A cell with live sliders, which ask Go, waits for them.
+	l.until("all cells", 3*time.Minute, `lab.waiting() === 0 || lab.waiting() === 1 && lab.all("`+live+`").length > 0`)
+	if js[int](l.T, l.ctx, "lab.waiting()") > 0 {
+		l.moveLive()
+		l.click(`[data-command="notebook:interrupt-kernel"]`, 0.5)
+		l.until("the end of the cell", 20*time.Second, "lab.waiting() === 0")
+	}
+	l.succeeded()
+	switch filepath.Base(file) {
+	case "calibration.ipynb": // a slider without a kernel: the page holds all its frames
+		const still = "[data-certspec-widget] [data-frame]"
+		before := js[string](l.T, l.ctx, `lab.all("`+still+`")[0].innerHTML`)
+		l.click("[data-certspec-widget] input", 1)
+		l.until("another frame", 10*time.Second, fmt.Sprintf(`lab.all("%s")[0].innerHTML !== %q`, still, before))
+	case "quickstart.ipynb":
+		l.saveFigure()
+	}
+	do(l.T, l.ctx, chromedp.Evaluate[any]("lab.close().then(() => 0)", chromedp.EvalAwaitPromise))
 }
 
 // live are the sliders that ask Go, once they may be moved.
