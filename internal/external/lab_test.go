@@ -226,6 +226,9 @@ const labScript = `globalThis.lab = {
 		lab.panel = await jupyterapp.commands.execute("docmanager:open", { path, factory: "Notebook" });
 		await lab.panel.revealed;
 		await lab.panel.sessionContext.ready;
+		await lab.panel.sessionContext.session?.kernel?.info; // it has answered
+		await jupyterapp.restored; // which may take the focus
+		jupyterapp.shell.activateById(lab.panel.id);
 	},
 	close: async () => {
 		await lab.panel.context.save();
@@ -262,7 +265,8 @@ func (l *lab) until(what string, most time.Duration, condition string) {
 func (l *lab) notebook(name string) {
 	l.Helper()
 	do(l.T, l.ctx, chromedp.Evaluate[any](fmt.Sprintf("lab.open(%q).then(() => 0)", name), chromedp.EvalAwaitPromise))
-	l.until(name, time.Minute, `lab.panel.sessionContext.session?.kernel?.status === "idle"`)
+	l.until(name, time.Minute, `lab.panel.sessionContext.session?.kernel?.status === "idle" &&
+		jupyterapp.shell.currentWidget === lab.panel`)
 }
 
 // runAll does what "Run All Cells" of the menu Run does, and waits until cells run.
