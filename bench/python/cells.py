@@ -69,7 +69,8 @@ try:
     idle(request, ("stream",))
     since = time.monotonic()
     manager.interrupt_kernel()
-    reply(request)
+    if reply(request)["status"] != "error":
+        sys.exit("the cell had ended before it was interrupted")
     took["interrupt"] = time.monotonic() - since
 finally:
     manager.shutdown_kernel(now=True)
