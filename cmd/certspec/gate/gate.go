@@ -209,7 +209,8 @@ func some(names []string) string {
 func (o *options) report(cmd *cobra.Command, out gate.Outcome, changed string) error {
 	seen, lost := out.Test.Seen, ""
 	share := func(n int) string { return fmt.Sprintf("%.4f (%d of %d)", float64(n)/float64(max(seen, 1)), n, seen) }
-	says := []string{fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; a loss of %d of all is allowed; level %g",
+	says := []string{fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; "+
+		"a loss of %d of all is allowed; level %g",
 		out.Verdict, seen, out.Images, out.Test.Sum, out.Radius, out.Test.Allowed, out.Level)}
 	head := says[0]
 	var shown any = "certified accuracy on the images seen: old " + share(out.OldCertified) + ", new " +

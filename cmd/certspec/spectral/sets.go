@@ -34,7 +34,8 @@ func bandCommand() *cobra.Command {
 		Use:   "band --data SET --from F --to F --out FILE",
 		Short: "Write images with the frequencies of a band alone",
 		Long: `Write images with the frequencies f of --from ≤ f < --to alone: azimuthal frequencies
-√(u² + v²), in periods per shorter side. The mean of each channel stays; values are rounded to bytes and clipped. Labels stand in a file
+√(u² + v²), in periods per shorter side. The mean of each channel stays; values are rounded to
+bytes and clipped. Labels stand in a file
 beside, FILE.labels.npy. What is written is a data set: --data npy:FILE.npy,FILE.labels.npy.`,
 		Example: "  certspec spectral band --data cifar10/test --from 0 --to 4 -o coarse.npy",
 		Args:    cli.NoArgs,
