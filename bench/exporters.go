@@ -79,8 +79,7 @@ func (r *exports) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	const pure = "import sysconfig; print(sysconfig.get_path('purelib'))"
-	packages, err := exec.CommandContext(ctx, more, "-c", pure).Output()
+	packages, err := packagesOf(ctx, more)
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func (r *exports) run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(folder)
 	export := exec.CommandContext(ctx, python, filepath.Join(scripts, "exporters.py"), folder, strconv.Itoa(r.Side))
-	export.Env = append(os.Environ(), "PYTHONPATH="+strings.TrimSpace(string(packages)))
+	export.Env = append(os.Environ(), "PYTHONPATH="+packages)
 	var errs bytes.Buffer
 	export.Stderr = &errs
 	out, err := export.StdoutPipe()

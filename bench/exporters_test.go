@@ -35,7 +35,8 @@ func TestFamiliesOfThePage(t *testing.T) {
 		if b.Layers != layers {
 			layers += ", " + b.Layers
 		}
-		lines = append(lines, fmt.Sprintf("| %s, `%s` | %s | %s | %s | %s |", a.Family, a.Network, files, a.Certify, layers, a.Bounds))
+		lines = append(lines, fmt.Sprintf("| %s, `%s` | %s | %s | %s | %s |", a.Family, a.Network, files, a.Certify,
+			layers, a.Bounds))
 	}
 	page, err := os.ReadFile("../docs/onnx.md")
 	if err != nil {

@@ -72,8 +72,7 @@ func timePackage(ctx context.Context, s settings, net, images, samples string, t
 	if err != nil {
 		return err
 	}
-	packages, err := exec.CommandContext(ctx, art, "-c",
-		"import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
+	packages, err := packagesOf(ctx, art)
 	if err != nil {
 		return err
 	}
@@ -107,7 +106,7 @@ func timePackage(ctx context.Context, s settings, net, images, samples string, t
 		run := exec.CommandContext(ctx, python, filepath.Join(scripts, "package.py"), c.name, net, images, samples)
 		run.Env = append(os.Environ(), "PYTHONPATH="+here, "CERTSPEC_PROGRAM="+program)
 		if c.name == "art" {
-			run.Env = append(run.Env, "PYTHONPATH="+here+string(os.PathListSeparator)+string(packages))
+			run.Env = append(run.Env, "PYTHONPATH="+here+string(os.PathListSeparator)+packages)
 		}
 		run.Stderr = os.Stderr
 		out, err := run.Output()

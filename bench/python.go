@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/certspec/certspec/internal/atomicfile"
@@ -32,6 +33,16 @@ func pythonOf(ctx context.Context, set pyenv.Set) (python, scripts string, err e
 	}
 	scripts, err = written(programs)
 	return python, scripts, err
+}
+
+// packagesOf is the folder of the packages of a Python, for the search path of another.
+func packagesOf(ctx context.Context, python string) (string, error) {
+	out, err := exec.CommandContext(ctx, python, "-c",
+		"import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", python, err)
+	}
+	return string(out), nil
 }
 
 // written writes the programs into a folder of the cache that has their digest in its name, so that runs of several versions do not disturb each other.
