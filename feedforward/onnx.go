@@ -27,8 +27,8 @@ func (e *OperatorError) Error() string {
 // Operators: Conv, Gemm, MatMul with a constant, Add, Sub, Mul and Div with constants, Add, Sub and Mul of two results,
 // BatchNormalization, Relu, LeakyRelu, Sigmoid, HardSigmoid, HardSwish, Tanh, Softplus, LogSoftmax, Clip, AveragePool,
 // MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean, Pad, Flatten, Reshape, Squeeze, Unsqueeze,
-// Transpose, Split, Slice, Gather, GatherND, Where with a constant, Concat, Identity, Dropout, Cast, Constant, and the
-// arithmetic on shapes that exporters write. A
+// Transpose, Split, Slice, Gather, GatherND, Where with a constant, Concat of results and constants, Identity, Dropout,
+// Cast, Constant, and the arithmetic on shapes that exporters write. A
 // last Softmax or LogSoftmax over the classes is taken off, so that the outputs are logits (see Head). Anything else is
 // an *OperatorError. Nodes that the output does not depend on are not looked at.
 func Read(path string, images *Images) (*Network, error) {
@@ -105,6 +105,9 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	out, ok := r.layers[output]
 	if !ok {
 		return nil, fmt.Errorf("feedforward: %s: the output %q does not depend on the input", file, output)
+	}
+	if at := r.batch[output]; at != 0 {
+		return nil, fmt.Errorf("feedforward: %s: the output %q has the batch at axis %d; expected axis 0", file, output, at)
 	}
 	if out == 0 {
 		return nil, fmt.Errorf("feedforward: %s: the graph gives its input back", file)

@@ -103,23 +103,6 @@ func (r *reader) transpose(n *onnxfile.Node) (int, string) {
 	return r.b.Transpose(in, shifted...), ""
 }
 
-func (r *reader) concat(n *onnxfile.Node) (int, string) {
-	var layers []int
-	for i := range n.Inputs {
-		l, ok := r.layer(n, i)
-		if !ok {
-			return 0, "results and constants together"
-		}
-		layers = append(layers, l)
-	}
-	rank := len(r.b.Shape(layers[0])) + 1
-	axis, ok := graph.Axis(int(n.Int("axis", 0)), rank)
-	if !ok || axis == 0 {
-		return 0, fmt.Sprintf("along axis %d of %d; expected another than that of the batch", n.Int("axis", 0), rank)
-	}
-	return r.b.Concat(axis-1, layers...), ""
-}
-
 func (r *reader) pad(n *onnxfile.Node) (int, string) {
 	in, dims, reason := r.result(n)
 	if reason != "" {

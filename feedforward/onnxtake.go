@@ -131,3 +131,35 @@ func (r *reader) split(n *onnxfile.Node) (layer int, reason string) {
 	}
 	return layer, ""
 }
+
+// concat joins results and constants along an axis.
+func (r *reader) concat(n *onnxfile.Node) (int, string) {
+	at := slices.IndexFunc(n.Inputs, func(name string) bool { _, ok := r.layers[name]; return ok })
+	rank := len(r.b.Shape(r.layers[n.Inputs[at]])) + 1
+	axis, ok := graph.Axis(int(n.Int("axis", 0)), rank)
+	if !ok || axis == 0 {
+		return 0, fmt.Sprintf("along axis %d of %d; expected another than that of the batch", n.Int("axis", 0), rank)
+	}
+	var layers []int
+	for i := range n.Inputs {
+		l, ok := r.layer(n, i)
+		if !ok {
+			c, reason := r.parameter(n, i)
+			if reason == "" && (len(c.Dims) != rank || c.Dims[0] != 1) {
+				reason = fmt.Sprintf("a constant of dimensions %v beside results of rank %d, with one image", c.Dims, rank)
+			}
+			if reason != "" {
+				return 0, reason
+			}
+			l = r.constant(c)
+		}
+		layers = append(layers, l)
+	}
+	return r.b.Concat(axis-1, layers...), ""
+}
+
+// constant is a layer that has the values of a constant, whatever the image is.
+func (r *reader) constant(c *graph.Constant) int {
+	zero := r.b.arrange("Take", 0, c.Dims[1:], 0, func([]int) int { return -1 })
+	return r.b.Scale(zero, slices.Repeat([]float64{1}, c.Size()), c.Real, nil)
+}

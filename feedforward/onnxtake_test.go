@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"math"
 	"testing"
 
 	"github.com/certspec/certspec/internal/onnxfile"
@@ -46,6 +47,9 @@ func TestBatchIsNotTakenApart(t *testing.T) {
 	open().node("Gather", "x zero -> y").refused(t, "some images of a batch")
 	several(open(), "Split", "x", []string{"y"}).of(13).refused(t, "splits the batch")
 	open().node("Slice", "x zero end zero -> y").gives(t, []float64{1, 2, 3, 4}, Shape{4}, 1, 2, 3, 4)
+	open().node("Transpose", "x -> y").refused(t, "the batch at axis 1")
+	draw(0, 1).node("Transpose", "x -> a").node("Softmax", "a -> y").refused(t, "the batch at axis 1")
+	draw(1, 1).node("Transpose", "x -> a").node("LogSoftmax", "a -> y").refused(t, "the batch at axis 1")
 }
 
 // HardSigmoid and HardSwish at places where they bend and between, by their definitions.
@@ -87,6 +91,28 @@ func TestProductAtCorners(t *testing.T) {
 				t.Errorf("%s: %v, %v; expected %v", method, u, err, want)
 			}
 		}
+	}
+}
+
+// Constants stand before, between and behind results.
+func TestConcatWithConstants(t *testing.T) {
+	d := func() *drawing {
+		return draw(1, 2).floats("c", []int64{1, 1}, 7).floats("d", []int64{1, 2}, 8, 9)
+	}
+	d().node("Concat", "c x d x -> y", whole("axis", -1)).gives(t, []float64{1, 2}, Shape{7}, 7, 1, 2, 8, 9, 1, 2)
+	d().node("Concat", "x c -> y", whole("axis", 0)).refused(t, "another than that of the batch")
+	d().floats("e", []int64{2, 1}, 1, 2).node("Concat", "x e -> y", whole("axis", 1)).refused(t, "with one image")
+	d().floats("e", []int64{1, 1, 1}, 1).node("Concat", "x e -> y", whole("axis", 1)).refused(t, "of rank 2")
+	d().floats("e", []int64{1, 1}, float32(math.Inf(1))).node("Concat", "x e -> y", whole("axis", 1)).refused(t, "weight 0 is +Inf")
+	digest := func(v float32) string {
+		n, err := draw(1, 2).floats("c", []int64{1, 1}, v).node("Concat", "x c -> y", whole("axis", 1)).read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n.Digest()
+	}
+	if digest(1) == digest(2) {
+		t.Error("equal digests of Concat with other constants")
 	}
 }
 

@@ -318,6 +318,12 @@ func (b *builder) concat(x, y value) value {
 	}
 	to := slices.Clone(y.dims)
 	to[axis] += x.dims[axis]
+	if !b.net.OpenBatch && b.strange() { // a constant in the place of one of them
+		x = value{b.constant(x.dims, b.from(b.offsets(x.size(), x.mag))), x.dims, x.mag}
+		if b.upTo(2) > 0 {
+			x, y = y, x
+		}
+	}
 	written := onnxfile.IntAttribute("axis", int64(b.signed([]int{axis}, rank)[0]))
 	return value{b.node("Concat", []string{x.name, y.name}, written), to, max(x.mag, y.mag)}
 }
