@@ -7,6 +7,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/pixel"
 )
@@ -35,7 +36,7 @@ func pgdLoop(engine string, n int) contender {
 		}
 		l.version = b.Engine + " " + b.Version
 		a := nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
-		p, err := perturb.NewPlain(&perturb.Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
+		p, err := perturb.NewPlain(&perturb.Network{Backend: b, Forward: netgraph.Network{Architecture: a}.Forward, Tensors: a.Tensors()})
 		if err != nil {
 			return nil, err
 		}

@@ -171,7 +171,7 @@ type Batch struct {
 	More map[string]*More // the further sets, by name
 
 	// Differences are bounds U [M, K, K] on the differences of the logits of all images within ε, a
-	// scalar, of images [M, H, W, C]; see nets.Ball and nets.Architecture.Differences. It may be
+	// scalar, of images [M, H, W, C]; see netgraph.Ball and netgraph.Network.Differences. It may be
 	// differentiated.
 	Differences func(images, epsilon *Node, clip bool) *Node
 

@@ -1,4 +1,4 @@
-package nets
+package nets_test
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	. "github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
@@ -32,7 +34,7 @@ func TestBoundGradients(t *testing.T) {
 					lookup := func(name string) *Node {
 						return in[2+slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]
 					}
-					centre, radius := Ball(in[0], in[1], false)
+					centre, radius := netgraph.Ball(in[0], in[1], false)
 					return ReduceAllSum(outlierloss.UpperBound(outlierloss.Widest(n.Differences(centre, radius, lookup))))
 				}
 				exec, err := NewExec(engines.Backend(t, engine).Backend, func(in []*Node) []*Node {
@@ -139,7 +141,7 @@ func TestInitialIBP(t *testing.T) {
 		}
 		radius := AddScalar(ZerosLike(in[0]), 0.1)
 		for _, l := range layers {
-			lower, upper := a.Intervals(l, in[0], radius, lookup)
+			lower, upper := netgraph.Network{Architecture: a}.Intervals(l, in[0], radius, lookup)
 			widths = append(widths, ReduceAllMean(Sub(upper, lower)))
 		}
 		return widths
@@ -192,7 +194,7 @@ func TestInitialIBP(t *testing.T) {
 		side, width = n, next
 		return mean
 	}
-	got, own, want := mean(initialIBP), mean(InitialOwn), 0.
+	got, own, want := mean(InitialIBP), mean(InitialOwn), 0.
 	for i, l := range layers {
 		if i < 5 {
 			want = expected(i) // a dense layer keeps the mean
@@ -206,7 +208,7 @@ func TestInitialIBP(t *testing.T) {
 	}
 	for _, info := range list {
 		kernel, sum := len(info.Shape) > 1, 0.
-		for _, v := range info.As(initialIBP).Initialize(1) {
+		for _, v := range info.As(InitialIBP).Initialize(1) {
 			sum += math.Abs(float64(v))
 		}
 		if inputs := info.Size() / info.Shape[len(info.Shape)-1]; kernel && math.Abs(sum/float64(info.Size())*float64(inputs)/2-1) > 0.2 || !kernel && sum != 0 {

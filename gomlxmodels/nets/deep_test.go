@@ -1,4 +1,4 @@
-package nets
+package nets_test
 
 import (
 	"math"
@@ -9,6 +9,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	. "github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -30,14 +32,12 @@ func wavy(tensor Tensor) []float64 {
 func TestDeepNetworks(t *testing.T) {
 	shape := pixel.Shape{Height: 11, Width: 14, Channels: 2}
 	for name, deep := range map[string]Network{
-		"resnet50":        bottlenecks{"resnet50", 4, [4]int{1, 2}},
-		"preact-resnet18": preActivations{"preact-resnet18", 4, [4]int{1, 2}},
+		"resnet50":        Bottlenecks("narrow-resnet50", 4, 1, 2),
+		"preact-resnet18": PreActivations("narrow-preact-resnet18", 4, 1, 2),
 	} {
-		defined, err := describe(deep, Architecture{Shape: shape, Classes: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := &network{Architecture: defined.architecture, list: defined.tensors}
+		Register(deep)
+		a := Architecture{Name: deep.Name(), Shape: shape, Classes: 3}
+		n := &network{Network: netgraph.Network{Architecture: a}, list: a.Tensors()}
 		for _, tensor := range n.list {
 			n.values = append(n.values, wavy(tensor))
 		}
@@ -49,17 +49,17 @@ func TestDeepNetworks(t *testing.T) {
 					lookup := func(name string) *Node {
 						return in[1+slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]
 					}
-					var averages Averages
-					if training {
-						averages = Averages{}
-					}
 					wanted := []*Node{in[0]}
 					for i, tensor := range n.list {
 						if !tensor.Running {
 							wanted = append(wanted, in[1+i])
 						}
 					}
-					loss := weighted(defined.graph(in[0], lookup, averages))
+					logits := n.Forward(in[0], lookup)
+					if training {
+						logits, _ = n.ForwardTraining(in[0], lookup)
+					}
+					loss := weighted(logits)
 					return append([]*Node{loss}, Gradient(loss, wanted...)...)
 				})
 				if err != nil {

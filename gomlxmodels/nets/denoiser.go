@@ -1,8 +1,6 @@
 package nets
 
 import (
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
 )
@@ -42,22 +40,4 @@ func (b *Builder) denoiser(images Value, w int) Value {
 func (b *Builder) unfold(name string, x Value) Value {
 	return b.add(layer{Kind: netparts.Unfold, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{
 		Height: 2 * x.shape.Height, Width: 2 * x.shape.Width, Channels: x.shape.Channels / 4}})
-}
-
-func unfolded(x *Node) *Node {
-	d := x.Shape().Dimensions
-	x = TransposeAllAxes(Reshape(x, d[0], d[1], d[2], 2, 2, d[3]/4), 0, 1, 3, 2, 4, 5)
-	return Reshape(x, d[0], 2*d[1], 2*d[2], d[3]/4)
-}
-
-// ForwardDenoised is Forward of a network with a denoiser, with the denoised images [N, H, W, C], too.
-func (a Architecture) ForwardDenoised(images *Node, lookup Lookup) (denoised, logits *Node) {
-	d := a.must()
-	_, values := d.spans(images, nil, lookup, nil)
-	for i, l := range d.layers {
-		if l.Name == netparts.Denoised {
-			denoised = values[i].centre
-		}
-	}
-	return denoised, values[len(values)-1].centre
 }

@@ -251,6 +251,6 @@ func (b *Builder) dense(name string, x Value, outputs int, kernel, bias initiali
 		Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
 }
 
-// share and guard mark what has several users in residual networks; see graph.go.
+// share and guard mark what has several users in residual networks; see package netgraph.
 func (b *Builder) share(x Value) Value { b.layers[x.at].Shared = true; return x }
 func (b *Builder) guard(x Value) Value { b.layers[x.at].Guarded = true; return x }

@@ -8,6 +8,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
+var cifar = pixel.Shape{Height: 32, Width: 32, Channels: 3}
+
 // layered is a network given by a function.
 type layered struct {
 	name   string

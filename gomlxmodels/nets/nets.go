@@ -1,13 +1,12 @@
-// Package nets defines image classifiers as GoMLX graphs: a small convolutional network for images of any size; the
+// Package nets describes image classifiers: a small convolutional network for images of any size; the
 // CIFAR residual networks of He et al. 2016 (section 4.2, with the projection shortcut, option B), their pre-activation
 // form of 18 layers, and the ImageNet form of 50 layers; the plain networks L and XL of Bitterwolf et al. 2020; and the
 // networks of the literature on pruning: eight convolutions, the residual network of 18 layers for CIFAR, and VGG of 16
 // layers.
 //
 // A Network is a description, layer by layer; an Architecture is one for images of a shape, a plain value. Its tensors
-// have stable, readable names, such as "stage1/block0/conv1/kernel". Forward and ForwardTraining take them from a
-// lookup, so a caller may keep them as parameters, variables or constants. One description runs on XLA, with native
-// convolutions, and on GoMLX's Go backend, with convolutions as matrix products. ONNX files are made from it, too.
+// have stable, readable names, such as "stage1/block0/conv1/kernel". GoMLX's graphs and ONNX files are made from a
+// description, which itself needs neither.
 package nets
 
 import (

@@ -3,8 +3,6 @@ package nets
 import (
 	"math"
 
-	. "github.com/gomlx/gomlx/core/graph"
-
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/pixel"
 )
@@ -48,62 +46,4 @@ func (b *Builder) prood(images, logits Value) {
 func (b *Builder) halve(name string, x Value) Value {
 	return b.add(layer{Kind: netparts.Halve, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{
 		Height: x.shape.Height / 2, Width: x.shape.Width / 2, Channels: x.shape.Channels}})
-}
-
-// quarter is the mean over 2×2 pixels.
-func quarter(x *Node) *Node {
-	d := x.Shape().Dimensions
-	h, w := d[1]/2, d[2]/2
-	if d[1]%2+d[2]%2 > 0 {
-		x = Slice(x, AxisRange(), AxisRange(0, 2*h), AxisRange(0, 2*w), AxisRange())
-	}
-	return ReduceMean(Reshape(x, d[0], h, 2, w, 2, d[3]), 2, 4)
-}
-
-// joined is the posterior of logits f [N, K] and h [N, 1], moved by a shift. In training no
-// gradient flows from it to h where that is apart.
-func (g *grapher) joined(f, h span, shift float64, apart bool) span {
-	k := f.centre.Shape().Dimensions[1]
-	join := func(logP, h *Node) *Node {
-		x := AddScalar(Add(MaxScalar(logP, netparts.LeastLogP), h), math.Log(float64(k))+shift)
-		return Softplus(x)
-	}
-	if f.radius == nil {
-		value := h.centre
-		if g.averages != nil && apart {
-			value = StopGradient(value)
-		}
-		return span{join(LogSoftmax(f.centre), value), nil}
-	}
-	// Of log p_k, −ln(1 + Σ_{j≠k} exp(u_j − l_k)) and the same with l and u exchanged.
-	against := func(others, mine *Node) *Node {
-		x := Sub(InsertAxes(others, 1), InsertAxes(mine, -1))
-		same := BroadcastToShape(InsertAxes(Diagonal(x.Graph(), k), 0), x.Shape())
-		x = Where(same, ZerosLike(x), x)
-		top := StopGradient(ReduceAndKeep(x, ReduceMax, -1))
-		return Neg(Add(Log(ReduceSum(Exp(Sub(x, top)), -1)), Squeeze(top, -1)))
-	}
-	lower, upper := Sub(f.centre, f.radius), Add(f.centre, f.radius)
-	c, r := fromEnds(
-		join(against(upper, lower), Sub(h.centre, h.radius)),
-		join(against(lower, upper), Add(h.centre, h.radius)))
-	return span{c, r}
-}
-
-// Intervals builds lower and upper bounds on the values of a layer for all images between centre − radius and centre +
-// radius; see Differences. A nil radius gives the values twice. It panics if the architecture does not pass Check, or
-// has no layer of that name.
-func (a Architecture) Intervals(layer string, centre, radius *Node, lookup Lookup) (lower, upper *Node) {
-	d := a.must()
-	_, values := d.spans(centre, radius, lookup, nil)
-	for i, l := range d.layers {
-		if l.Name == layer {
-			x := values[i]
-			if x.radius == nil {
-				return x.centre, x.centre
-			}
-			return Sub(x.centre, x.radius), Add(x.centre, x.radius)
-		}
-	}
-	panic("nets: no layer " + layer)
 }

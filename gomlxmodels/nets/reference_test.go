@@ -1,4 +1,4 @@
-package nets
+package nets_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	. "github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -156,24 +158,22 @@ func TestResidualNetworksByHand(t *testing.T) {
 		want    func(w byHand, a activation) []float64
 	}{
 		"resnet50": {
-			bottlenecks{"resnet50", 4, [4]int{2, 2, 1}},
+			Bottlenecks("resnet50-by-hand", 4, 2, 2, 1),
 			func(w byHand, a activation) []float64 { return w.resnet50(a, 4, []int{2, 2, 1}, classes) },
 		},
 		"preact-resnet18": {
-			preActivations{"preact-resnet18", 4, [4]int{2, 2, 1}},
+			PreActivations("preact-resnet18-by-hand", 4, 2, 2, 1),
 			func(w byHand, a activation) []float64 { return w.preActResNet18(a, 4, []int{2, 2, 1}, classes) },
 		},
 		"resnet14": {
-			resnet(2),
+			ResNet(2),
 			func(w byHand, a activation) []float64 { return w.cifar(a, 2, classes) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defined, err := describe(c.network, Architecture{Shape: shape, Classes: classes})
-			if err != nil {
-				t.Fatal(err)
-			}
-			n := &network{Architecture: defined.architecture, list: defined.tensors}
+			Register(c.network)
+			a := Architecture{Name: c.network.Name(), Shape: shape, Classes: classes}
+			n := &network{Network: netgraph.Network{Architecture: a}, list: a.Tensors()}
 			weights := byHand{}
 			for _, tensor := range n.list {
 				weights[tensor.Name] = wavy(tensor)
@@ -184,7 +184,7 @@ func TestResidualNetworksByHand(t *testing.T) {
 					i := slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })
 					return Const(images.Graph(), tensors.FromFlatDataAndDimensions(slices.Clone(weights[name]), n.list[i].Shape...))
 				}
-				return defined.graph(images, lookup, nil)
+				return n.Forward(images, lookup)
 			}, tensors.FromFlatDataAndDimensions(slices.Clone(images), 1, shape.Height, shape.Width, shape.Channels))
 			if err != nil {
 				t.Fatal(err)

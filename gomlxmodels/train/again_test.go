@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/rs"
 )
@@ -222,9 +223,9 @@ func (counting) Tensors() []nets.Tensor {
 	return append(toyNet{}.Tensors(), nets.Tensor{Name: "seen", Shape: []int{1}, Running: true})
 }
 
-func (c counting) ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages) {
+func (c counting) ForwardTraining(images *Node, lookup netgraph.Lookup) (*Node, netgraph.Averages) {
 	first := Reshape(ReduceAllMean(images), 1)
-	return c.Forward(images, lookup), nets.Averages{"seen": Add(MulScalar(lookup("seen"), 0.9), MulScalar(first, 0.1))}
+	return c.Forward(images, lookup), netgraph.Averages{"seen": Add(MulScalar(lookup("seen"), 0.9), MulScalar(first, 0.1))}
 }
 
 // twice sees its rows, and then their doubles.

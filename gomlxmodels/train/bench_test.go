@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -22,7 +23,7 @@ func benchPlan(net string, shape pixel.Shape) *plan {
 		images.Labels[i] = i % 10
 	}
 	a := nets.Architecture{Name: net, Shape: shape, Classes: 10}
-	p := &plan{run: identity{Architecture: a}, net: a, tensors: a.Tensors(), images: whole(images), stepsPerEpoch: n / 128, steps: 1 << 20}
+	p := &plan{run: identity{Architecture: a}, net: netgraph.Network{Architecture: a}, tensors: a.Tensors(), images: whole(images), stepsPerEpoch: n / 128, steps: 1 << 20}
 	p.set(modelfile.Recipe{Sigma: new(0.25), Epochs: 1 << 20, LearningRate: 0.01, Augment: CropFlip}, Own{})
 	return p
 }
@@ -54,7 +55,7 @@ func BenchmarkOutImages(b *testing.B) {
 			p := benchPlan("l", pixel.Shape{Height: 28, Width: 28, Channels: 1})
 			a := p.run.Architecture
 			a.Width = 1. / 8
-			p.net, p.tensors = a, a.Tensors()
+			p.net, p.tensors = netgraph.Network{Architecture: a}, a.Tensors()
 			p.set(modelfile.Recipe{Method: name, Epochs: 1 << 20, LearningRate: 1e-3, Optimizer: "adam"}, Own{})
 			t, err := newTrainer(engine, p, p.newState())
 			if err != nil {

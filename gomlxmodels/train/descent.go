@@ -8,8 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
@@ -20,7 +20,7 @@ type descent struct {
 	slots    []*Node // for each slot of the optimizer, those of the trained tensors
 	scalars  []*Node
 	rate     *Node
-	averages nets.Averages
+	averages netgraph.Averages
 	kept     []*Node // masks; or frozen weights, and then scores
 	keep     []*Node // where scores are learned, how many weights stay in each group after the step
 }

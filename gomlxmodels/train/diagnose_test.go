@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -26,10 +27,10 @@ import (
 type linearNet struct{}
 
 func (linearNet) Tensors() []nets.Tensor { return []nets.Tensor{{Name: "w", Shape: []int{4, 3}}} }
-func (linearNet) Forward(images *Node, lookup nets.Lookup) *Node {
+func (linearNet) Forward(images *Node, lookup netgraph.Lookup) *Node {
 	return MatMul(Reshape(images, -1, 4), lookup("w"))
 }
-func (n linearNet) ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages) {
+func (n linearNet) ForwardTraining(images *Node, lookup netgraph.Lookup) (*Node, netgraph.Averages) {
 	return n.Forward(images, lookup), nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -24,7 +25,7 @@ type losses struct {
 	rate     *Node
 	scalars  []*Node
 	keep     []*Node
-	averages nets.Averages
+	averages netgraph.Averages
 	rest     []*Node // inputs from the slots on
 }
 
@@ -101,7 +102,7 @@ func (t *trainer) losses(inputs []*Node) *losses {
 	}
 	old := take(len(list))
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
-	var averages nets.Averages
+	var averages netgraph.Averages
 	b.Logits, averages = p.forward(b, images, more, lookup)
 	for name, m := range b.More {
 		m.Clean = clean[name]
@@ -143,7 +144,7 @@ func (t *trainer) losses(inputs []*Node) *losses {
 }
 
 // bounds gives a loss the bounds of the network around images, where it has any.
-func (p *plan) bounds(b *method.Batch, lookup nets.Lookup) {
+func (p *plan) bounds(b *method.Batch, lookup netgraph.Lookup) {
 	net := func() bounded {
 		net, ok := p.net.(bounded)
 		if !ok {
@@ -152,13 +153,13 @@ func (p *plan) bounds(b *method.Batch, lookup nets.Lookup) {
 		return net
 	}
 	b.Differences = func(images, epsilon *Node, clip bool) *Node {
-		centre, radius := nets.Ball(images, epsilon, clip)
+		centre, radius := netgraph.Ball(images, epsilon, clip)
 		return net().Differences(centre, radius, lookup)
 	}
 	b.Intervals = func(layer string, images, epsilon *Node, clip bool) (lower, upper *Node) {
 		centre, radius := images, (*Node)(nil)
 		if epsilon != nil {
-			centre, radius = nets.Ball(images, epsilon, clip)
+			centre, radius = netgraph.Ball(images, epsilon, clip)
 		}
 		return net().Intervals(layer, centre, radius, lookup)
 	}
@@ -192,10 +193,10 @@ func (t *trainer) lossTerms(b *method.Batch) []loss.Term {
 }
 
 // forward runs the network on the rows of a batch, and on the images of further sets, in one pass.
-func (p *plan) forward(b *method.Batch, images *Node, more []*Node, lookup nets.Lookup) (*Node, nets.Averages) {
+func (p *plan) forward(b *method.Batch, images *Node, more []*Node, lookup netgraph.Lookup) (*Node, netgraph.Averages) {
 	if p.needs.Denoiser > 0 {
 		var logits *Node
-		b.Denoised, logits = p.run.Architecture.ForwardDenoised(images, lookup)
+		b.Denoised, logits = netgraph.Network{Architecture: p.run.Architecture}.ForwardDenoised(images, lookup)
 		return logits, nil
 	}
 	if len(more) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -34,7 +35,7 @@ func outPlan(m method.Method) *plan {
 	}
 	a := nets.Architecture{Name: "l", Shape: shape, Classes: 3, Width: 1. / 64}
 	a.Posterior, a.Shift = m.Needs().Posterior, m.Needs().Shift
-	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: whole(images(toyImages, 83)), stepsPerEpoch: 1, steps: 30}
+	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: netgraph.Network{Architecture: a}, tensors: a.Tensors(), images: whole(images(toyImages, 83)), stepsPerEpoch: 1, steps: 30}
 	p.set(modelfile.Recipe{
 		Sigma: new(0.0), Epochs: 30, BatchSize: toyImages, LearningRate: 0.1, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
 	}, Own{Method: m})

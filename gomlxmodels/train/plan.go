@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 )
 
 // identity is what the weights depend on.
@@ -100,7 +101,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		},
 		parts:         made,
 		needs:         needs,
-		net:           architecture,
+		net:           netgraph.Network{Architecture: architecture},
 		tensors:       architecture.Tensors(),
 		images:        images,
 		test:          test,

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -24,12 +25,12 @@ func (toyNet) Tensors() []nets.Tensor {
 	return []nets.Tensor{{Name: "w", Shape: []int{4, 3}}, {Name: "b", Shape: []int{3}}, {Name: "v", Shape: []int{3, 3}}}
 }
 
-func (toyNet) Forward(images *Node, lookup nets.Lookup) *Node {
+func (toyNet) Forward(images *Node, lookup netgraph.Lookup) *Node {
 	h := Tanh(Add(MatMul(Reshape(images, -1, 4), lookup("w")), Reshape(lookup("b"), 1, 3)))
 	return MatMul(h, lookup("v"))
 }
 
-func (n toyNet) ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages) {
+func (n toyNet) ForwardTraining(images *Node, lookup netgraph.Lookup) (*Node, netgraph.Averages) {
 	return n.Forward(images, lookup), nil
 }
 

@@ -6,23 +6,24 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// network is what a step trains; a nets.Architecture is one.
+// network is what a step trains; a netgraph.Network is one.
 type network interface {
 	Tensors() []nets.Tensor
-	Forward(images *Node, lookup nets.Lookup) *Node
-	ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages)
+	Forward(images *Node, lookup netgraph.Lookup) *Node
+	ForwardTraining(images *Node, lookup netgraph.Lookup) (*Node, netgraph.Averages)
 }
 
 // bounded is a network with a bounded forward pass.
 type bounded interface {
-	Differences(centre, radius *Node, lookup nets.Lookup) *Node
-	Intervals(layer string, centre, radius *Node, lookup nets.Lookup) (lower, upper *Node)
+	Differences(centre, radius *Node, lookup netgraph.Lookup) *Node
+	Intervals(layer string, centre, radius *Node, lookup netgraph.Lookup) (lower, upper *Node)
 }
 
 // trainer holds the weights and the optimizer's slots on the device, and the compiled step.

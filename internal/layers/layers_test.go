@@ -219,6 +219,23 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 	}
 }
 
+// A card names an architecture and a recipe: whoever reads one, as a cell does, links no GoMLX, XLA or ONNX Runtime for it.
+func TestCardsNeedNoEngine(t *testing.T) {
+	for _, p := range list(t, []string{"CGO_ENABLED=1"}, "./gomlxmodels/modelfile", "./gomlxmodels/nets", "./gomlxmodels/schedule") {
+		for _, d := range p.Deps {
+			if isEngine(d) {
+				t.Errorf("%s depends on %s", p.ImportPath, d)
+			}
+		}
+	}
+}
+
+// isEngine tells whether a package belongs to GoMLX, XLA or ONNX Runtime, or is ours over one of them.
+func isEngine(path string) bool {
+	return strings.HasPrefix(path, "github.com/gomlx/") || strings.HasPrefix(path, "github.com/yalue/onnxruntime_go") ||
+		within(path, "internal/gomlxmodels/backend") || within(path, "engine/onnx")
+}
+
 // light are the packages that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
 var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./engine/pipe/...", "./feedforward/...", "./lines/...", "./ood/...", "./internal/evaluate/...", "./resample/...", "./study", "./nb"}
 

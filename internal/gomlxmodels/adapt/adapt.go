@@ -25,6 +25,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 )
 
 // Ways to adapt.
@@ -206,7 +207,7 @@ func newStep(b *backend.Backend, a nets.Architecture, list []nets.Tensor, o Opti
 	}
 	exec, err := NewExec(b.Backend, func(in []*Node) []*Node {
 		images, old, velocities := in[0], in[1:1+len(list)], in[1+len(list):]
-		logits, averages := a.ForwardTraining(images, func(name string) *Node {
+		logits, averages := netgraph.Network{Architecture: a}.ForwardTraining(images, func(name string) *Node {
 			return old[slices.IndexFunc(list, func(t nets.Tensor) bool { return t.Name == name })]
 		})
 		entropy := loss.Entropy(logits)

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -21,7 +22,7 @@ import (
 // graphBounds are U of the graph, for images in [0, 1] one after the other, and their logits.
 func graphBounds(t *testing.T, b *backend.Backend, m *modelfile.Model, images []float32, epsilon float64, clip bool) (u, logits []float32) {
 	t.Helper()
-	a := m.Card.Architecture
+	n := netgraph.Network{Architecture: m.Card.Architecture}
 	exec, err := NewExec(b.Backend, func(in []*Node) []*Node {
 		lookup := func(name string) *Node {
 			for i, w := range m.Weights {
@@ -31,14 +32,14 @@ func graphBounds(t *testing.T, b *backend.Backend, m *modelfile.Model, images []
 			}
 			return nil
 		}
-		centre, radius := nets.Ball(in[0], in[1], clip)
-		return []*Node{a.Differences(centre, radius, lookup), a.Forward(in[0], lookup)}
+		centre, radius := netgraph.Ball(in[0], in[1], clip)
+		return []*Node{n.Differences(centre, radius, lookup), n.Forward(in[0], lookup)}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer exec.Finalize()
-	s := a.Shape
+	s := n.Shape
 	args := []any{tensors.FromFlatDataAndDimensions(images, len(images)/s.Len(), s.Height, s.Width, s.Channels), tensors.FromScalar(float32(epsilon))}
 	for _, w := range m.Weights {
 		args = append(args, tensors.FromFlatDataAndDimensions(w.Values, w.Shape...))

@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/layergraph"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -42,7 +43,7 @@ type Network struct {
 func Load(b *backend.Backend, name string, m *modelfile.Model) (*Network, error) {
 	return newNetwork(b, Describe(name, &m.Card), m.Weights, func(images *graph.Node,
 		weight func(string) *graph.Node) *graph.Node {
-		return m.Card.Architecture.Forward(images, weight)
+		return netgraph.Network{Architecture: m.Card.Architecture}.Forward(images, weight)
 	})
 }
 

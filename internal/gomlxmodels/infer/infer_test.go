@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -54,7 +55,7 @@ func network(t testing.TB, b *backend.Backend, a nets.Architecture, weights []mo
 		Identity: classifier.Identity{Weights: "seed 1"},
 	}
 	n, err := newNetwork(b, info, weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
-		return a.Forward(images, weight)
+		return netgraph.Network{Architecture: a}.Forward(images, weight)
 	})
 	if err != nil {
 		t.Fatal(err)

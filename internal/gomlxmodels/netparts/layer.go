@@ -46,6 +46,6 @@ type Layer struct {
 	// Negative is of a dense layer whose weights are −exp(kernel).
 	Negative bool
 
-	// Where XLA on the CPU is kept from computing it more than once; see shared and guarded in graph.go of nets.
+	// Where XLA on the CPU is kept from computing it more than once; see spans of netgraph.
 	Shared, Guarded bool
 }

@@ -16,3 +16,6 @@ const (
 	// Denoised is the layer of a network with Architecture.Denoiser that gives the denoised images.
 	Denoised = "denoiser/sum"
 )
+
+// MixtureSides are the two mixtures, in the order of their values.
+var MixtureSides = []string{"in", "out"}

@@ -16,10 +16,11 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 )
 
 // Forward builds a network's graph for evaluation, from images and its tensors by name to logits [N, classes].
-type Forward func(images *Node, lookup nets.Lookup) *Node
+type Forward func(images *Node, lookup netgraph.Lookup) *Node
 
 // Network is a network as the compiled steps see it: its tensors are their last arguments, in the order of Tensors.
 type Network struct {

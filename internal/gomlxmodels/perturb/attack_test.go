@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 
@@ -28,7 +29,7 @@ func linear(t *testing.T, w []float32) (*Network, []*tensors.Tensor) {
 	b := engines.Backend(t, "go")
 	return &Network{
 		Backend: b,
-		Forward: func(x *Node, lookup nets.Lookup) *Node { return MatMul(Reshape(x, -1, pixels), lookup("w")) },
+		Forward: func(x *Node, lookup netgraph.Lookup) *Node { return MatMul(Reshape(x, -1, pixels), lookup("w")) },
 		Tensors: []nets.Tensor{{Name: "w", Shape: []int{pixels, classes}}},
 	}, []*tensors.Tensor{tensors.FromFlatDataAndDimensions(w, pixels, classes)}
 }

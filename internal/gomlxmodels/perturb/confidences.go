@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
@@ -44,7 +45,7 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 				images.Name, label, a.Classes-1)
 		}
 	}
-	n := &Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}
+	n := &Network{Backend: b, Forward: netgraph.Network{Architecture: a}.Forward, Tensors: a.Tensors()}
 	p, err := NewPlain(n)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -85,7 +86,7 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 			w.Shape...))
 	}
 	defer release(compiled.weights...)
-	network := &Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}
+	network := &Network{Backend: b, Forward: netgraph.Network{Architecture: a}.Forward, Tensors: a.Tensors()}
 	if compiled.s, err = NewSmoothed(network, attack.L2); err != nil {
 		return nil, err
 	}

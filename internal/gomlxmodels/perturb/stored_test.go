@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 )
 
 // On networks of this repository every adversary of calibration beats a constant push of all confidences by a fifth in its own measure, the
@@ -57,7 +58,7 @@ func attackStored(t *testing.T, b *backend.Backend, path, data string, n int, si
 	for _, w := range model.Weights {
 		weights = append(weights, tensors.FromFlatDataAndDimensions(w.Values, w.Shape...))
 	}
-	smoothed, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}, attack.L2)
+	smoothed, err := NewSmoothed(&Network{Backend: b, Forward: netgraph.Network{Architecture: a}.Forward, Tensors: a.Tensors()}, attack.L2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package nets
+package netgraph
 
 import . "github.com/gomlx/gomlx/core/graph"
 
@@ -135,4 +135,20 @@ func (g *grapher) channelSums(x *Node) *Node {
 		rows = Div(rows, g.unit)
 	}
 	return ReduceSum(rows, 0, 1)
+}
+
+// quarter is the mean over 2×2 pixels.
+func quarter(x *Node) *Node {
+	d := x.Shape().Dimensions
+	h, w := d[1]/2, d[2]/2
+	if d[1]%2+d[2]%2 > 0 {
+		x = Slice(x, AxisRange(), AxisRange(0, 2*h), AxisRange(0, 2*w), AxisRange())
+	}
+	return ReduceMean(Reshape(x, d[0], h, 2, w, 2, d[3]), 2, 4)
+}
+
+func unfolded(x *Node) *Node {
+	d := x.Shape().Dimensions
+	x = TransposeAllAxes(Reshape(x, d[0], d[1], d[2], 2, 2, d[3]/4), 0, 1, 3, 2, 4, 5)
+	return Reshape(x, d[0], 2*d[1], 2*d[2], d[3]/4)
 }

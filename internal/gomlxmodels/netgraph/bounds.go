@@ -1,4 +1,4 @@
-package nets
+package netgraph
 
 import (
 	"fmt"
@@ -32,11 +32,11 @@ func Ball(images, epsilon *Node, clip bool) (centre, radius *Node) {
 // A network that does not end in a dense layer has U_kl = (c_k + r_k) − (c_l − r_l) of its logits. The radius is at
 // least 0, with N or 1 as its first dimension. Gradients flow to the images and all tensors; that of |w| is 0 at w = 0.
 // The bounds are in the arithmetic of the graph, without regard to rounding; package feedforward has those that hold in
-// floating point. It panics if the architecture does not pass Check.
-func (a Architecture) Differences(centre, radius *Node, lookup Lookup) *Node {
-	d := a.must()
-	g, values := d.spans(centre, radius, lookup, nil)
-	last := d.layers[len(d.layers)-1]
+// floating point.
+func (n Network) Differences(centre, radius *Node, lookup Lookup) *Node {
+	g, values := n.spans(centre, radius, lookup, nil)
+	layers := n.Layers()
+	last := layers[len(layers)-1]
 	if last.Kind == netparts.Dense {
 		var bias *Node
 		if last.Bias {
@@ -46,8 +46,25 @@ func (a Architecture) Differences(centre, radius *Node, lookup Lookup) *Node {
 	}
 	x := values[len(values)-1]
 	u := Sub(InsertAxes(Add(x.centre, x.radius), -1), InsertAxes(Sub(x.centre, x.radius), 1))
-	same := InsertAxes(Diagonal(u.Graph(), a.Classes), 0)
+	same := InsertAxes(Diagonal(u.Graph(), n.Classes), 0)
 	return Where(BroadcastToShape(same, u.Shape()), ZerosLike(u), u)
+}
+
+// Intervals builds lower and upper bounds on the values of a layer for all images between centre − radius and centre +
+// radius; see Differences. A nil radius gives the values twice. It panics if
+// there is no layer of that name.
+func (n Network) Intervals(layer string, centre, radius *Node, lookup Lookup) (lower, upper *Node) {
+	_, values := n.spans(centre, radius, lookup, nil)
+	for i, l := range n.Layers() {
+		if l.Name == layer {
+			x := values[i]
+			if x.radius == nil {
+				return x.centre, x.centre
+			}
+			return Sub(x.centre, x.radius), Add(x.centre, x.radius)
+		}
+	}
+	panic("nets: no layer " + layer)
 }
 
 // span is what a layer gives: values, and of a bounded forward pass how far they may be from them

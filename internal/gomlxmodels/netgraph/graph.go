@@ -1,21 +1,26 @@
-package nets
+// Package netgraph makes GoMLX graphs of the networks of package nets. One description runs on XLA, with native
+// convolutions, and on GoMLX's Go backend, with convolutions as matrix products.
+package netgraph
 
 import (
 	"fmt"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
+
+// Network is an architecture whose graph is built. Its methods panic where the architecture does not pass Check.
+type Network struct{ nets.Architecture }
 
 // Lookup gives the node of a tensor by name.
 type Lookup func(name string) *Node
 
 // Forward builds the network for evaluation, with the running averages of batch
 // normalisation. It may be differentiated with respect to images and tensors.
-// It panics where the architecture does not pass Check.
-func (a Architecture) Forward(images *Node, lookup Lookup) (logits *Node) {
-	return a.must().graph(images, lookup, nil)
+func (n Network) Forward(images *Node, lookup Lookup) (logits *Node) {
+	return n.graph(images, lookup, nil)
 }
 
 // Averages are the new values of the running averages, by the name of the tensor.
@@ -25,27 +30,38 @@ type Averages map[string]*Node
 // variance of the batch, which is differentiated through. Averages holds what the running
 // averages become: 0.9 of the old value and 0.1 of that of the batch, the variance
 // unbiased (divided by n−1).
-func (a Architecture) ForwardTraining(images *Node, lookup Lookup) (logits *Node, averages Averages) {
+func (n Network) ForwardTraining(images *Node, lookup Lookup) (logits *Node, averages Averages) {
 	averages = Averages{}
-	return a.must().graph(images, lookup, averages), averages
+	return n.graph(images, lookup, averages), averages
+}
+
+// ForwardDenoised is Forward of a network with a denoiser, with the denoised images [N, H, W, C], too.
+func (n Network) ForwardDenoised(images *Node, lookup Lookup) (denoised, logits *Node) {
+	_, values := n.spans(images, nil, lookup, nil)
+	for i, l := range n.Layers() {
+		if l.Name == netparts.Denoised {
+			denoised = values[i].centre
+		}
+	}
+	return denoised, values[len(values)-1].centre
 }
 
 // graph builds the layers; averages are nil in evaluation.
-func (d *definition) graph(images *Node, lookup Lookup, averages Averages) *Node {
-	_, values := d.spans(images, nil, lookup, averages)
+func (n Network) graph(images *Node, lookup Lookup, averages Averages) *Node {
+	_, values := n.spans(images, nil, lookup, averages)
 	return values[len(values)-1].centre
 }
 
 // spans are what the layers give; the radius is nil but for a bounded forward pass, which is in evaluation.
-func (d *definition) spans(images, radius *Node, lookup Lookup, averages Averages) (*grapher, []span) {
-	a := d.architecture
-	images.AssertDims(-1, a.Shape.Height, a.Shape.Width, a.Shape.Channels)
+func (n Network) spans(images, radius *Node, lookup Lookup, averages Averages) (*grapher, []span) {
+	layers := n.Layers()
+	images.AssertDims(-1, n.Shape.Height, n.Shape.Width, n.Shape.Channels)
 	if radius != nil {
 		checkRadius(images, radius)
 	}
 	g := &grapher{averages: averages, native: images.Graph().Backend().String() != "go"}
 	nodes := map[string]*Node{}
-	for _, t := range d.tensors {
+	for _, t := range n.Tensors() {
 		node := lookup(t.Name)
 		if node == nil {
 			panic(fmt.Sprintf("nets: no tensor %q", t.Name))
@@ -59,8 +75,8 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 	if g.unit != nil {
 		g.unit = runtimeOne(g.unit)
 	}
-	values := make([]span, len(d.layers))
-	for i, l := range d.layers {
+	values := make([]span, len(layers))
+	for i, l := range layers {
 		tensor := func(name string) *Node { return nodes[l.Name+"/"+name] }
 		var x span
 		if len(l.Inputs) > 0 {
@@ -68,11 +84,11 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 		}
 		switch l.Kind {
 		case netparts.Images:
-			if x = (span{images, radius}); a.Denoiser == 0 {
-				x = a.normalize(x)
+			if x = (span{images, radius}); n.Denoiser == 0 {
+				x = n.normalize(x)
 			}
 		case netparts.Normalize:
-			x = a.normalize(x)
+			x = n.normalize(x)
 		case netparts.Unfold:
 			x = x.both(unfolded)
 		case netparts.Conv:
@@ -100,7 +116,7 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 		case netparts.Halve:
 			x = x.both(quarter)
 		case netparts.Join:
-			x = g.joined(x, values[l.Inputs[1]].odds(), a.Shift, a.Posterior == ProoD)
+			x = g.joined(x, values[l.Inputs[1]].odds(), n.Shift, n.Posterior == nets.ProoD)
 		case netparts.Mixture:
 			x = g.mixture(x, lookup)
 		case netparts.Dense:
@@ -146,8 +162,8 @@ func (g *grapher) dense(x, kernel, bias *Node) *Node {
 }
 
 // normalize applies the input layer.
-func (a Architecture) normalize(x span) span {
-	mean, deviation := a.Normalization()
+func (n Network) normalize(x span) span {
+	mean, deviation := n.Normalization()
 	if mean != nil {
 		x.centre = Sub(x.centre, perChannel(x.centre, mean))
 	}

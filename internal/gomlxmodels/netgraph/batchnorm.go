@@ -1,4 +1,4 @@
-package nets
+package netgraph
 
 import (
 	. "github.com/gomlx/gomlx/core/graph"
