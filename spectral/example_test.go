@@ -80,15 +80,3 @@ func ExampleNewProbe() {
 	fmt.Printf("%.2f\n", p.Norm()) // rounded to steps of 1/255
 	// Output: 1.00
 }
-
-func ExampleTransform() {
-	// A wave of one period over the width, around middle grey, and the same without it.
-	shape := pixel.Shape{Height: 1, Width: 4, Channels: 1}
-	x := spectral.Transform(shape, []uint8{255, 128, 0, 128})
-	fmt.Printf("%.2f %.2f\n", real(x[0][0])/4, real(x[0][1])/4)
-	x[0][1], x[0][3] = 0, 0
-	fmt.Println(spectral.Inverse(shape, x))
-	// Output:
-	// 0.50 0.25
-	// [128 128 128 128]
-}

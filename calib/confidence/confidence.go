@@ -57,21 +57,6 @@ func HalfWidth(n int, alpha float64) (float64, error) {
 	return math.Sqrt((math.Ln2-math.Log(alpha))/(2*float64(n))) * (1 + margin), nil
 }
 
-// ShiftDown returns a lower bound on sh(p, −t) for a shift t = R/σ of at least 0. For p that are not tiny it is within
-// a relative 1e-11. It is 0 for p ≤ 0 and 1 for p ≥ 1. By symmetry, 1 − ShiftDown(1−p, t) is an upper bound on sh(p,
-// +t).
-//
-// Errors: p not a number, t negative or not finite, as *InputError.
-func ShiftDown(p, t float64) (float64, error) {
-	if math.IsNaN(p) {
-		return 0, inputError("p", p, "a number")
-	}
-	if err := checkShift(t); err != nil {
-		return 0, err
-	}
-	return shiftedTail(quantile(p), t), nil
-}
-
 func checkShift(t float64) error {
 	if !(t >= 0) || math.IsInf(t, 0) {
 		return inputError("shift", t, "a finite number R/σ of at least 0")

@@ -2,9 +2,7 @@ package layers
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,16 +11,10 @@ import (
 // A signature, call, result or operation stands on one line where that has at most 100 columns: other
 // breaks come from a program that wraps lines. What holds a body or a literal has lines of its own.
 func TestShortExpressionsStandOnOneLine(t *testing.T) {
-	set, checked := token.NewFileSet(), 0
-	for path, text := range goFiles(t) {
-		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/testdata/") {
-			continue
-		}
-		f, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(string(text), "\n")
+	checked := 0
+	set, files := parsed()
+	for path, f := range files {
+		lines := strings.Split(string(goFiles()[path]), "\n")
 		ast.Inspect(f, func(n ast.Node) bool {
 			from, to := oneLine(set, n)
 			if from == to {

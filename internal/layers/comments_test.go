@@ -2,10 +2,6 @@ package layers
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,21 +10,9 @@ import (
 // A comment that names package.Name of ours names what the code of a package of that name has: a declaration, field or
 // method.
 func TestCommentsNameWhatIsThere(t *testing.T) {
-	set := token.NewFileSet()
+	set, files := parsed()
 	has := map[string]map[string]bool{} // package → identifiers
-	var files []*ast.File
-	err := filepath.WalkDir("../..", func(file string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), "_")) {
-			return fs.SkipDir
-		}
-		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
-			return err
-		}
-		f, err := parser.ParseFile(set, file, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		files = append(files, f)
+	for _, f := range files {
 		names := has[f.Name.Name]
 		if names == nil {
 			names = map[string]bool{}
@@ -40,10 +24,6 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			}
 			return true
 		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	named, checked := regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)`), 0
 	for _, f := range files {
@@ -64,7 +44,8 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 
 // A doc comment begins with the name that it stands over, exported or not; an article may stand before it.
 func TestDocCommentsBeginWithTheirNames(t *testing.T) {
-	set, checked := token.NewFileSet(), 0
+	checked := 0
+	set, files := parsed()
 	check := func(name *ast.Ident, doc *ast.CommentGroup) {
 		words := strings.Fields(doc.Text())
 		if len(words) == 0 || name.Name == "_" {
@@ -78,14 +59,7 @@ func TestDocCommentsBeginWithTheirNames(t *testing.T) {
 			t.Errorf("%s: the comment of %s begins with %q", set.Position(doc.Pos()), name.Name, words[0])
 		}
 	}
-	for path, text := range goFiles(t) {
-		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/testdata/") {
-			continue
-		}
-		f, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, f := range files {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:

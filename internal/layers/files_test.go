@@ -2,16 +2,19 @@ package layers
 
 import (
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// goFiles are the Go files of the repository, by their paths from here.
-func goFiles(t *testing.T) map[string][]byte {
-	t.Helper()
+// goFiles are the Go files of the repository, by their paths from here, read once.
+var goFiles = sync.OnceValue(func() map[string][]byte {
 	files := map[string][]byte{}
 	err := filepath.WalkDir("../..", func(path string, entry os.DirEntry, err error) error {
 		switch {
@@ -26,16 +29,32 @@ func goFiles(t *testing.T) map[string][]byte {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	return files
-}
+})
+
+// parsed are the Go files beside tests and testdata with their comments, read once, and their positions.
+var parsed = sync.OnceValues(func() (*token.FileSet, map[string]*ast.File) {
+	set, files := token.NewFileSet(), map[string]*ast.File{}
+	for path, text := range goFiles() {
+		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/testdata/") {
+			continue
+		}
+		f, err := parser.ParseFile(set, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			panic(err)
+		}
+		files[path] = f
+	}
+	return set, files
+})
 
 // Files get their names in one place, which syncs them: a power cut would otherwise leave an empty file under a good name.
 func TestFilesAreWrittenByAtomicfile(t *testing.T) {
 	forbidden := regexp.MustCompile(`\bos\.(Rename|WriteFile|Create|CreateTemp)\(`)
 	const owner = "internal/atomicfile"
-	for path, text := range goFiles(t) {
+	for path, text := range goFiles() {
 		if strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), owner) ||
 			strings.Contains(filepath.ToSlash(path), "internal/testkit/") ||
 			strings.HasPrefix(filepath.ToSlash(path), "../../examples/") {

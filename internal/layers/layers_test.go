@@ -49,7 +49,9 @@ type pkg struct {
 	Deps         []string
 	TestImports  []string
 	XTestImports []string
+	GoFiles      []string
 	CgoFiles     []string
+	Dir, Export  string
 	Standard     bool
 	Module       *struct{ Path string }
 }
@@ -57,7 +59,7 @@ type pkg struct {
 // list runs "go list -json" in the repository's root.
 func list(t *testing.T, env []string, args ...string) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports,CgoFiles,Standard,Module"}, args...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports,GoFiles,CgoFiles,Dir,Export,Standard,Module"}, args...)...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer

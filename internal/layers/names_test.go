@@ -4,14 +4,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
+	"go/types"
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // unnamed are exported names that nothing in the repository names from outside, each with the reason why it stays.
@@ -26,23 +26,16 @@ var unnamed = map[string]string{
 	"calib/confidence.NewDistribution": "an estimator beside the bounds",
 	"calib/confidence.OrderStatistics": "an estimator beside the bounds",
 	"classifier.Broken":                "for tests of one's own programs",
-	"classifier.Constant":              "for tests of one's own programs",
 	"classifier.Random":                "for tests of one's own programs",
 	"classifier/classifiertest.Run":    "for tests of models of one's own",
-	"feedforward.Confidence":           "what Network.Confidence returns",
 	"feedforward.Read":                 "reads a network from a file",
 	"gomlxmodels/method.Register":      "for methods of one's own that recipes name",
 	"gomlxmodels/optimizer.Register":   "for optimizers of one's own that recipes name",
 	"gomlxmodels/schedule.Register":    "for schedules of one's own that recipes name",
 	"lines.Deming":                     "a fit of the field, compared with other software",
 	"lines.Influences":                 "a statistic of the field, compared with other software",
-	"study.Find":                       "for measures and pages of tables, which move to package study",
-	"study.FormOf":                     "for programs that read files of results",
-	"study.Judge":                      "for pages of claims, which move to package study",
-	"study.Open":                       "for pages of tables, which move to package study",
 	"study.Register":                   "for measures of one's own",
 	"study.RegisterMean":               "for measures of one's own",
-	"rs.Plan":                          "what Options.Plan returns",
 	"spectral.HighFrequencyFraction":   "a number of the field; MeasurePaths gives it of every path",
 	"spectral.NewPixel":                "the plain path, beside those in amplitude and phase",
 }
@@ -51,140 +44,87 @@ var unnamed = map[string]string{
 // notebook, a page or the signature of another public name that names it. Tests of ours do not count, examples in tests do.
 // Constants are the values of a setting: they stand or fall with its type.
 func TestExportedNamesAreNamed(t *testing.T) {
-	root := "../.."
-	set := token.NewFileSet()
-	named := map[string]bool{} // "path/of/package.Name"
-	var all []string
-	words := map[string]bool{} // "package.Name" in notebooks and pages
-	dotted := regexp.MustCompile(`\w+\.[A-Z]\w*`)
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	loaded := load(t)
+	named, words := namesFromOutside(t), wordsOfPages(t)
+	found := map[types.Object]bool{} // in signatures, fields and methods of others
+	var all []types.Object
+	for path, p := range loaded.packages {
+		if !public(path) || p.Name() == "main" {
+			continue
 		}
-		rel, _ := filepath.Rel(root, file)
-		if d.IsDir() {
-			if name := d.Name(); name != ".." && strings.HasPrefix(name, ".") || slices.Contains([]string{"out", "bin", "testdata"}, name) ||
-				slices.Contains([]string{"notebooks/results", "notebooks/models", "bench/results"}, filepath.ToSlash(rel)) {
-				return filepath.SkipDir
+		for _, o := range names(p) {
+			if _, constant := o.(*types.Const); !constant {
+				all = append(all, o)
 			}
-			return nil
+			r := reach{seen: map[types.Type]bool{}, meet: func(n *types.TypeName, _ string) { found[n] = found[n] || n != o }}
+			r.object(o, "")
 		}
-		switch filepath.Ext(file) {
-		case ".md", ".ipynb":
-			if d.Name() == "CHANGELOG.md" {
-				return nil
-			}
-			text, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			for _, word := range dotted.FindAllString(strings.NewReplacer(`\t`, " ", `\n`, " ").Replace(string(text)), -1) {
-				words[word] = true
-			}
-			return nil
-		case ".go":
-		default:
-			return nil
-		}
-		f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		own := filepath.ToSlash(filepath.Dir(rel))
-		if strings.HasSuffix(file, "_test.go") {
-			for _, d := range f.Decls { // examples alone
-				if d, ok := d.(*ast.FuncDecl); !ok || !strings.HasPrefix(d.Name.Name, "Example") {
-					continue
-				}
-				ast.Inspect(d, func(n ast.Node) bool {
-					if s, ok := n.(*ast.SelectorExpr); ok {
-						if x, ok := s.X.(*ast.Ident); ok && x.Name == strings.TrimSuffix(f.Name.Name, "_test") {
-							named[own+"."+s.Sel.Name] = true
-						}
-					}
-					return true
-				})
-			}
-			return nil
-		}
-		imports := map[string]string{}
-		for _, i := range f.Imports {
-			p, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/")
-			if !ours {
-				continue
-			}
-			name := path.Base(p)
-			if i.Name != nil {
-				name = i.Name.Name
-			}
-			imports[name] = p
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if s, ok := n.(*ast.SelectorExpr); ok {
-				if x, ok := s.X.(*ast.Ident); ok && imports[x.Name] != "" {
-					named[imports[x.Name]+"."+s.Sel.Name] = true
-				}
-			}
-			return true
-		})
-		public := f.Name.Name != "main" && !slices.ContainsFunc(strings.Split(own, "/"), func(s string) bool { return s == "internal" || s == "cmd" || s == "bench" || s == "examples" })
-		if !public {
-			return nil
-		}
-		signed := func(by string, n ast.Node) {
-			ast.Inspect(n, func(n ast.Node) bool {
-				if x, ok := n.(*ast.Ident); ok && x.IsExported() && x.Name != by {
-					named[own+"."+x.Name] = true
-				}
-				return true
-			})
-		}
-		for _, d := range f.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				if d.Recv == nil && d.Name.IsExported() {
-					all = append(all, own+"."+d.Name.Name)
-				}
-				if d.Name.IsExported() {
-					signed(d.Name.Name, d.Type)
-				}
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					if v, ok := s.(*ast.TypeSpec); ok && v.Name.IsExported() {
-						all = append(all, own+"."+v.Name.Name)
-						if fields, ok := v.Type.(*ast.StructType); ok {
-							for _, field := range fields.Fields.List {
-								if len(field.Names) == 0 || field.Names[0].IsExported() {
-									signed(v.Name.Name, field.Type)
-								}
-							}
-						} else {
-							signed(v.Name.Name, v.Type)
-						}
-					}
-					if v, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR {
-						for _, name := range v.Names {
-							if name.IsExported() {
-								all = append(all, own+"."+name.Name)
-							}
-						}
-					}
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	if len(all) < 300 {
 		t.Fatalf("%d names were found: this test looks in the wrong place", len(all))
 	}
-	for _, name := range all {
-		_, last, _ := strings.Cut(path.Base(name), ".")
-		used := named[name] || words[path.Base(name)] || strings.HasPrefix(last, "Err") || strings.HasSuffix(last, "Error") // which errors.As takes
+	for _, o := range all {
+		name := strings.TrimPrefix(o.Pkg().Path(), module+"/") + "." + o.Name()
+		used := found[o] || named[name] || words[path.Base(name)] ||
+			strings.HasPrefix(o.Name(), "Err") || strings.HasSuffix(o.Name(), "Error") // which errors.As takes
 		if !used && unnamed[name] == "" {
 			t.Errorf("%s is exported, and nothing outside its package names it: unexport it, give it an example, or say in unnamed why it stays", name)
 		}
+		if used && unnamed[name] != "" {
+			t.Errorf("%s is named: take it out of unnamed", name)
+		}
 	}
+}
+
+// namesFromOutside are the names of ours, "path/of/package.Name", that files of other packages and examples write.
+func namesFromOutside(t *testing.T) map[string]bool {
+	t.Helper()
+	named := map[string]bool{}
+	for file, text := range goFiles() {
+		if strings.Contains(filepath.ToSlash(file), "/testdata/") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imports := map[string]string{}
+		for _, i := range f.Imports {
+			if p, ours := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module+"/"); ours && i.Name != nil {
+				imports[i.Name.Name] = p
+			} else if ours {
+				imports[path.Base(p)] = p
+			}
+		}
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); strings.HasSuffix(file, "_test.go") && (!ok || !strings.HasPrefix(d.Name.Name, "Example")) {
+				continue
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && imports[x.Name] != "" {
+						named[imports[x.Name]+"."+s.Sel.Name] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return named
+}
+
+// wordsOfPages are the words of the form package.Name in pages and notebooks.
+func wordsOfPages(t *testing.T) map[string]bool {
+	t.Helper()
+	words, dotted := map[string]bool{}, regexp.MustCompile(`\w+\.[A-Z]\w*`)
+	for _, file := range documents(t) {
+		if filepath.Base(file) == "CHANGELOG.md" || strings.Contains(filepath.ToSlash(file), "/results/") {
+			continue
+		}
+		text := string(testkit.Read(t, file))
+		for _, word := range dotted.FindAllString(strings.NewReplacer(`\t`, " ", `\n`, " ").Replace(text), -1) {
+			words[word] = true
+		}
+	}
+	return words
 }

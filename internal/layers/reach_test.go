@@ -1,8 +1,6 @@
 package layers
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -12,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,35 +21,6 @@ import (
 type program struct {
 	set      *token.FileSet
 	packages map[string]*types.Package
-}
-
-// listed is a package as go list has it.
-type listed struct {
-	ImportPath, Dir, Export string
-	GoFiles, CgoFiles       []string
-	Module                  *struct{ Path string }
-}
-
-// goList asks for packages.
-func goList(t *testing.T, args ...string) (all []listed) {
-	list := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,Module"}, args...)...)
-	list.Dir = "../.."
-	out, err := list.Output()
-	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			t.Fatalf("go list: %s", exit.Stderr)
-		}
-		t.Fatal(err)
-	}
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p listed
-		if err := d.Decode(&p); err == io.EOF {
-			return all
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
 }
 
 // load gives the declarations of this module, which are read once.
@@ -73,8 +41,8 @@ var (
 // exported.
 func read(t *testing.T) *program {
 	var others []string
-	var own []listed
-	for _, p := range goList(t, "-deps", "./...") { // dependencies first
+	var own []pkg
+	for _, p := range list(t, nil, "-deps", "./...") { // dependencies first
 		if p.Module != nil && p.Module.Path == module {
 			own = append(own, p)
 		} else if p.ImportPath != "unsafe" {
@@ -82,7 +50,7 @@ func read(t *testing.T) *program {
 		}
 	}
 	exported := map[string]string{}
-	for _, p := range goList(t, append([]string{"-export"}, others...)...) {
+	for _, p := range list(t, nil, append([]string{"-export"}, others...)...) {
 		exported[p.ImportPath] = p.Export
 	}
 	loaded := &program{token.NewFileSet(), map[string]*types.Package{}}
@@ -144,14 +112,12 @@ func TestReachableFromPublicNamesIsPublic(t *testing.T) {
 			continue
 		}
 		for _, o := range names(p) {
-			r := reach{by: strings.TrimPrefix(path, module+"/") + "." + o.Name(), seen: map[types.Type]bool{}, found: found}
-			if named, ok := types.Unalias(o.Type()).(*types.Named); ok {
-				if _, isType := o.(*types.TypeName); isType && named.Obj() == o {
-					r.declared(named, r.by)
-					continue
+			r := reach{seen: map[types.Type]bool{}, meet: func(n *types.TypeName, at string) {
+				if path := n.Pkg().Path(); !public(path) || !n.Exported() {
+					found[fmt.Sprintf("%s: %s.%s", at, strings.TrimPrefix(path, module+"/"), n.Name())] = true
 				}
-			}
-			r.walk(o.Type(), r.by)
+			}}
+			r.object(o, strings.TrimPrefix(path, module+"/")+"."+o.Name())
 		}
 	}
 	text, err := os.ReadFile("testdata/leaks.txt")
@@ -211,29 +177,40 @@ func TestPublicNamesArePinned(t *testing.T) {
 
 // reach walks what a public name leads to.
 type reach struct {
-	by    string
-	seen  map[types.Type]bool
-	found map[string]bool
+	seen map[types.Type]bool
+	meet func(named *types.TypeName, at string) // types of this module, at a place of the declaration
+}
+
+// object looks at what a public name is.
+func (r *reach) object(o types.Object, at string) {
+	if named, ok := o.Type().(*types.Named); ok && named.Obj() == o {
+		r.declared(named, at)
+		return
+	}
+	r.walk(o.Type(), at)
 }
 
 // walk looks at a type that stands at a place of a declaration.
 func (r *reach) walk(t types.Type, at string) {
-	t = types.Unalias(t)
 	if r.seen[t] {
 		return
 	}
 	r.seen[t] = true
+	if alias, ok := t.(*types.Alias); ok {
+		if ours(alias.Obj()) {
+			r.meet(alias.Obj(), at)
+		}
+		r.walk(types.Unalias(t), at)
+		return
+	}
 	switch t := t.(type) {
 	case *types.Named:
 		o := t.Obj()
 		for arg := range t.TypeArgs().Types() {
 			r.walk(arg, at)
 		}
-		if o.Pkg() == nil || o.Pkg().Path() != module && !strings.HasPrefix(o.Pkg().Path(), module+"/") {
-			return
-		}
-		if path := o.Pkg().Path(); !public(path) || !o.Exported() {
-			r.found[fmt.Sprintf("%s: %s.%s", at, strings.TrimPrefix(path, module+"/"), o.Name())] = true
+		if ours(o) {
+			r.meet(o, at)
 		}
 	case *types.Pointer:
 		r.walk(t.Elem(), at)
@@ -278,6 +255,11 @@ func (r *reach) walk(t types.Type, at string) {
 			r.walk(term.Type(), at)
 		}
 	}
+}
+
+// ours reports whether a type is of this module.
+func ours(o *types.TypeName) bool {
+	return o.Pkg() != nil && strings.HasPrefix(o.Pkg().Path()+"/", module+"/")
 }
 
 // declared looks at what a type has: its fields or elements, and its methods.

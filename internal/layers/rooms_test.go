@@ -62,8 +62,8 @@ func TestFeedforwardReadsDownwards(t *testing.T) {
 func callsBetweenFiles(t *testing.T, folder string) map[string]map[string]bool {
 	t.Helper()
 	exported := map[string]string{}
-	var own listed
-	for _, p := range goList(t, "-export", "-deps", "./"+folder) {
+	var own pkg
+	for _, p := range list(t, nil, "-export", "-deps", "./"+folder) {
 		exported[p.ImportPath] = p.Export
 		own = p // the last one
 	}

@@ -3,7 +3,6 @@ package spectral_test
 import (
 	"context"
 	"math"
-	"math/cmplx"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -12,42 +11,6 @@ import (
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )
-
-// The sum of the definition, over an image that has no symmetry; and back.
-func TestTransform(t *testing.T) {
-	shape := pixel.Shape{Height: 5, Width: 6, Channels: 2}
-	r := rand.New(rand.NewPCG(1, 2))
-	image := make([]uint8, shape.Len())
-	for i := range image {
-		image[i] = uint8(r.UintN(256))
-	}
-	x := spectral.Transform(shape, image)
-	for channel := range shape.Channels {
-		for u := range shape.Height {
-			for v := range shape.Width {
-				var want complex128
-				for a := range shape.Height {
-					for b := range shape.Width {
-						angle := 2 * math.Pi * (float64(u*a)/float64(shape.Height) + float64(v*b)/float64(shape.Width))
-						value := float64(image[(a*shape.Width+b)*shape.Channels+channel]) / 255
-						want += cmplx.Rect(value, -angle)
-					}
-				}
-				if got := x[channel][u*shape.Width+v]; cmplx.Abs(got-want) > 1e-12 {
-					t.Errorf("channel %d, frequency (%d, %d): %v, want %v", channel, u, v, got, want)
-				}
-			}
-		}
-	}
-	if got := spectral.Inverse(shape, x); !slices.Equal(got, image) {
-		t.Errorf("there and back: %v, want %v", got, image)
-	}
-	x[0][0] += complex(0, 7) // whose inverse is imaginary
-	x[1][0] += 1000          // beyond white
-	if got := spectral.Inverse(shape, x); got[0] != image[0] || got[1] != 255 {
-		t.Errorf("an imaginary mean and one that is too large give %v", got[:2])
-	}
-}
 
 // A wave of 6 periods lies in the band that begins at 6 and not in the one that ends there; the mean is in both.
 func TestBandPass(t *testing.T) {
