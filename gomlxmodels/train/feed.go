@@ -7,12 +7,11 @@ import (
 	"runtime"
 )
 
-// batch is what a step takes of N images, in units of the full range.
+// batch is what a step takes of N images, in units of the full range. The rows of the network, [Views·Noises·N, H, W,
+// C], are ordered as method.Batch says.
 type batch struct {
-	// images is a noisy image per row of the network, [Views·Noises·N, H, W, C], as method.Batch orders
-	// them; for an adversary, or for views that the graph makes, the N images without noise.
-	images []float32
-	noise  []float32 // for an adversary, or for views that the graph makes: [Views·Noises·N, H, W, C]
+	images []float32 // the rows, with noise; where noise stands apart, the N images
+	noise  []float32 // that of the rows, for an adversary and for views that the graph makes; else nil
 	unmade *unmade   // for views that the graph makes; else nil
 	labels []int32
 	soft   []float32    // [N, K], where the method takes it
@@ -93,12 +92,7 @@ func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 }
 
 func (p *plan) batchOf(step, at int, members []int, more [][]member) batch {
-	var b batch
-	if p.viewsByGraph() {
-		b = p.graphBatch(step, at, members)
-	} else {
-		b = p.batch(step, at, members)
-	}
+	b := p.batch(step, at, members)
 	if b.err == nil {
 		b.soft, b.draws = p.softLabels(members), p.draws(step/p.stepsPerEpoch, members)
 		b.more, b.err = p.moreImages(more)
@@ -107,18 +101,25 @@ func (p *plan) batchOf(step, at int, members []int, more [][]member) batch {
 }
 
 // batch is that of a step, at a place of its epoch.
-func (p *plan) batch(step, at int, members []int) batch {
-	epoch := step / p.stepsPerEpoch
-	size, n, needs := p.images.Shape.Len(), len(members), p.needs
-	rows := needs.Views * needs.Noises
-	b := batch{labels: make([]int32, n)}
-	if needs.Apart() {
-		b.images, b.noise = make([]float32, n*size), make([]float32, rows*n*size)
-	} else {
-		b.images = make([]float32, rows*n*size)
+func (p *plan) batch(step, at int, members []int) (b batch) {
+	epoch, n, needs := step/p.stepsPerEpoch, len(members), p.needs
+	size, rows := p.images.Shape.Len(), needs.Views*needs.Noises*n
+	b.labels = make([]int32, n)
+	if p.viewsByGraph() {
+		b.unmade, b.err = p.newUnmade(n)
 	}
-	noisy := p.noisyRows(epoch, at, rows*n)
-	added := p.noise(step)
+	if b.err != nil {
+		return b
+	}
+	if b.unmade != nil || needs.Apart() {
+		b.images, b.noise = make([]float32, n*size), make([]float32, rows*size)
+	} else {
+		b.images = make([]float32, rows*size)
+	}
+	noisy, added, noise := p.noisyRows(epoch, at, rows), p.noise(step), b.noise
+	if noise == nil {
+		noise = b.images // to the views themselves
+	}
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
 		var pixels []uint8
@@ -126,27 +127,24 @@ func (p *plan) batch(step, at int, members []int) batch {
 			return b
 		}
 		for view := range needs.Views {
+			first := view*needs.Noises*n + i // of the rows of the view, n apart
 			random := stream(p.run.Recipe.Seed, imageStream, epoch, member, view)
-			row := func(noise int) int { return (view*needs.Noises+noise)*n + i }
-			out := b.images[row(0)*size:][:size]
-			if err := p.view(pixels, epoch, member, view, random, out); err != nil {
-				b.err = fmt.Errorf("view %d of image %d of %s: %w", view, p.images.IDs[member], p.images.Name, err)
+			if b.unmade != nil {
+				b.err = b.unmade.draw(p, pixels, epoch, member, view, view*n+i, random, b.images[i*size:][:size])
+			} else {
+				out := b.images[first*size:][:size]
+				b.err = p.view(pixels, epoch, member, view, random, out)
+				for k := 1; k < needs.Noises && b.noise == nil; k++ {
+					copy(b.images[(first+k*n)*size:][:size], out)
+				}
+			}
+			if b.err != nil {
+				b.err = fmt.Errorf("view %d of image %d of %s: %w", view, p.images.IDs[member], p.images.Name, b.err)
 				return b
 			}
-			if needs.Apart() {
-				for noise := range needs.Noises {
-					if noisy == nil || noisy[row(noise)] {
-						added.to(b.noise[row(noise)*size:][:size], random)
-					}
-				}
-				continue
-			}
-			for noise := 1; noise < needs.Noises; noise++ {
-				copy(b.images[row(noise)*size:][:size], out)
-			}
-			for noise := range needs.Noises {
-				if noisy == nil || noisy[row(noise)] {
-					added.to(b.images[row(noise)*size:][:size], random)
+			for k := range needs.Noises {
+				if row := first + k*n; noisy == nil || noisy[row] {
+					added.to(noise[row*size:][:size], random)
 				}
 			}
 		}

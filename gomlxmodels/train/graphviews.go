@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -24,60 +25,41 @@ func (p *plan) viewsByGraph() bool { return p.run.Recipe.ViewsBy == ViewsByGraph
 
 // unmade is what a graph makes the rows of a batch of, besides the images.
 type unmade struct {
+	images  int
 	draws   *fouriermix.Draws // of the augmented views, view by view
 	windows *fouriermix.Maps  // crop and flip of all views; nil without
 }
 
-// graphBatch is batch with views that the graph is to make: images are the N images themselves.
-func (p *plan) graphBatch(step, at int, members []int) batch {
-	epoch := step / p.stepsPerEpoch
-	shape, recipe, n, needs := p.images.Shape, p.run.Recipe, len(members), p.needs
-	size, rows := shape.Len(), needs.Views*needs.Noises
-	b := batch{images: make([]float32, n*size), noise: make([]float32, rows*n*size), labels: make([]int32, n),
-		unmade: &unmade{}}
-	augmented := max(needs.Views-1, 1)
-	if b.unmade.draws, b.err = fouriermix.NewDraws(p.views.(augment.FourierMix), shape, augmented*n); b.err != nil {
-		return b
+// newUnmade makes room for the views of n images.
+func (p *plan) newUnmade(n int) (u *unmade, err error) {
+	u = &unmade{images: n}
+	if framingOf(p.run.Recipe.Augment).each {
+		u.windows = fouriermix.NewMaps(p.images.Shape, p.needs.Views*n)
 	}
-	frame := framingOf(recipe.Augment)
-	if frame.each {
-		b.unmade.windows = fouriermix.NewMaps(shape, needs.Views*n)
-	}
-	noisy, added := p.noisyRows(epoch, at, rows*n), p.noise(step)
-	values := make([]float32, size)
-	for i, member := range members {
-		b.labels[i] = int32(p.images.Labels[member])
-		out := b.images[i*size:][:size]
-		pixels, err := p.images.image(member)
-		if err != nil {
-			b.err = err
-			return b
-		}
+	u.draws, err = fouriermix.NewDraws(p.views.(augment.FourierMix), p.images.Shape, max(p.needs.Views-1, 1)*n)
+	return u, err
+}
+
+// draw draws a view, which has a place among those of the batch; with the first one goes the image itself, to out.
+func (u *unmade) draw(p *plan, pixels []uint8, epoch, member, view, place int, random *rand.Rand, out []float32) error {
+	frame, shape := framingOf(p.run.Recipe.Augment), p.images.Shape
+	if view == 0 && frame.shared {
+		values := make([]float32, len(out))
+		scale(pixels, values)
+		frame.apply(random, values, shape, shape, out)
+	} else if view == 0 {
 		scale(pixels, out)
-		for view := range needs.Views {
-			random := stream(recipe.Seed, imageStream, epoch, member, view)
-			switch {
-			case frame.each:
-				b.unmade.windows.Set(view*n+i, frame.window(random, shape, shape).inverse(shape), true)
-			case frame.shared && view == 0:
-				copy(values, out)
-				clear(out)
-				frame.apply(random, values, shape, shape, out)
-			}
-			if p.augmented(view) {
-				at := (view-(needs.Views-augmented))*n + i
-				if b.err = b.unmade.draws.Draw(at, augment.NewStream(p.address(epoch, member, view))); b.err != nil {
-					return b
-				}
-			}
-			for noise := range needs.Noises {
-				if row := (view*needs.Noises+noise)*n + i; noisy == nil || noisy[row] {
-					added.to(b.noise[row*size:][:size], random)
-				}
-			}
-		}
 	}
-	return b
+	if frame.each {
+		u.windows.Set(place, frame.window(random, shape, shape).inverse(shape), true)
+	}
+	if !p.augmented(view) {
+		return nil
+	}
+	if p.needs.Views > 1 { // the first one is the image
+		place -= u.images
+	}
+	return u.draws.Draw(place, augment.NewStream(p.address(epoch, member, view)))
 }
 
 // newViewer compiles what makes the rows of a batch: inputs are images, draws, windows if there are

@@ -37,7 +37,7 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tr.close()
-			inputs, err := tr.inputs(p.graphBatch(1, 0, members), 1)
+			inputs, err := tr.inputs(p.batch(1, 0, members), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
