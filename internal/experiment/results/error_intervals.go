@@ -81,73 +81,82 @@ func (f *TableBuilder) sameImages(of []*measure.PerImage) error {
 	return nil
 }
 
+// chosenError is an error of a method's chosen model at a radius.
+type chosenError struct {
+	of     []*measure.PerImage // by start
+	find   func(correct []bool, lower, upper []float64) (float64, error)
+	value  float64
+	starts int
+	spread **ErrorSpread // where its interval goes
+}
+
 // spreadSelected finds the spread of what is selected at each radius, by the images of each line.
 func (f *TableBuilder) spreadSelected(t *Filled, images [][]*measure.PerImage, radii []float64) error {
 	group := t.Reference()
 	for _, radius := range radii {
-		var at []*Selected
-		var all []*measure.PerImage
+		var chosen []chosenError // CCE and CBS of one method after the other
 		reference := -1
-		var starts []int // of each of at
 		for k := range t.Selected {
 			s := &t.Selected[k]
-			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine],
-				radius) {
+			cce, cbs := images[s.cceLine], images[s.cbsLine]
+			if s.Radius != radius || s.Models == 0 || !enough(cce, radius) || !enough(cbs, radius) {
 				continue
 			}
 			if s.Group == group {
-				reference = len(at)
+				reference = len(chosen)
 			}
-			at = append(at, s)
-			starts = append(starts, min(len(images[s.cceLine]), len(images[s.cbsLine])))
-			all = append(append(all, images[s.cceLine]...), images[s.cbsLine]...)
+			starts := min(len(cce), len(cbs))
+			chosen = append(chosen, chosenError{cce, study.CCE, *s.CCE, starts, &s.CCESpread},
+				chosenError{cbs, study.CBS, *s.CBS, starts, &s.CBSSpread})
 		}
-		if len(at) == 0 {
-			continue
-		}
-		// Of each method the two errors; then their differences from those of the reference.
-		var rests [][2]int
-		for k := range at {
-			own, difference := [2]int{starts[k], 1}, [2]int{starts[k], 1}
-			if reference >= 0 {
-				least, most := min(starts[k], starts[reference]), max(starts[k], starts[reference])
-				difference = [2]int{most, most - max(1, least-1)}
-			}
-			rests = append(rests, own, own, difference, difference)
-		}
-		found, err := f.intervals(all, rests, func(drawn, seeds []int, values []float64) error {
-			for k, s := range at {
-				var err error
-				if values[4*k], err = errorOver(startsOf(images[s.cceLine], seeds), radius, drawn, study.CCE); err != nil {
-					return err
-				}
-				if values[4*k+1], err = errorOver(startsOf(images[s.cbsLine], seeds), radius, drawn, study.CBS); err != nil {
-					return err
-				}
-			}
-			for k := range at {
-				for e := range 2 {
-					values[4*k+2+e] = 0
-					if reference >= 0 {
-						values[4*k+2+e] = values[4*k+e] - values[4*reference+e]
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		if err := f.spreadErrors(chosen, reference, radius); err != nil {
 			return err
 		}
-		for k, s := range at {
-			s.CCESpread, s.CBSSpread = &ErrorSpread{Interval: found[4*k].Interval}, &ErrorSpread{Interval: found[4*k+1].Interval}
-			if reference >= 0 && k != reference {
-				r := at[reference]
-				least := min(starts[k], starts[reference])
-				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE,
-					Interval: found[4*k+2].Interval, P: found[4*k+2].P, Starts: least}
-				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS,
-					Interval: found[4*k+3].Interval, P: found[4*k+3].P, Starts: least}
+	}
+	return nil
+}
+
+// spreadErrors finds the intervals of errors and of their differences from those of the reference, whose first one has
+// a place; below 0: there is none.
+func (f *TableBuilder) spreadErrors(chosen []chosenError, reference int, radius float64) error {
+	n := len(chosen)
+	if n == 0 {
+		return nil
+	}
+	var all []*measure.PerImage
+	rests := make([][2]int, 2*n) // of the errors, then of the differences
+	than := make([]int, n)       // the error of the same kind that each is compared with; none: itself
+	for i, c := range chosen {
+		all = append(all, c.of...)
+		if than[i] = i; reference >= 0 {
+			than[i] = reference + i%2
+		}
+		least, most := min(c.starts, chosen[than[i]].starts), max(c.starts, chosen[than[i]].starts)
+		rests[i], rests[n+i] = [2]int{c.starts, 1}, [2]int{most, most - max(1, least-1)}
+		if reference < 0 {
+			rests[n+i] = rests[i]
+		}
+	}
+	found, err := f.intervals(all, rests, func(drawn, seeds []int, values []float64) error {
+		for i, c := range chosen {
+			var err error
+			if values[i], err = errorOver(startsOf(c.of, seeds), radius, drawn, c.find); err != nil {
+				return err
 			}
+		}
+		for i := range chosen {
+			values[n+i] = values[i] - values[than[i]]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, c := range chosen {
+		*c.spread = &ErrorSpread{Interval: found[i].Interval}
+		if r := chosen[than[i]]; than[i] != i {
+			(*c.spread).Difference = &compare.Difference{A: r.value, B: c.value, Difference: c.value - r.value,
+				Interval: found[n+i].Interval, P: found[n+i].P, Starts: min(c.starts, r.starts)}
 		}
 	}
 	return nil
