@@ -319,6 +319,27 @@ assert total >= 4, total  # the other examples are in python/tests/details.txt
 			t.Errorf("skipped tests:\n%s", output)
 		}
 	})
+	t.Run("transformers", func(t *testing.T) { // with packages that the other tests do without
+		tests, err := filepath.Abs("../../python/tests")
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, err := pyenv.Ensure(t.Context(), pyenv.Exporters, progress.Messages(t.Logf))
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages, err := exec.Command(more, "-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if output := do(t, "python", "-c", `
+import sys, unittest
+sys.path += sys.argv[1:]
+unittest.main("vision_transformers", argv=["transformers"])
+`, tests, string(packages)); !strings.Contains(output, "\nOK\n") {
+			t.Errorf("skipped tests:\n%s", output)
+		}
+	})
 	t.Run("checker", func(t *testing.T) {
 		ledger, err := filepath.Abs("../../notebooks/results/quickstart.ledger")
 		if err != nil {

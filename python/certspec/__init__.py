@@ -19,6 +19,8 @@ identity      of the model, such as state_digest(module); a run without one cann
 name          of the model, for people
 batch_size    maximum number of images in one call of the model
 device        where the module runs; it goes back afterwards
+processor     of a Hugging Face model: mean, std and the size of images are its own. A pipeline of
+              transformers is a model that has one
 progress      False shows nothing
 options       further flags of the program, as ["--tolerance", "0.01"]
 
@@ -41,7 +43,6 @@ from ._images import Filtered
 from ._model import state_digest
 from ._options import readable
 from ._program import CertspecError, UsageError, program
-from ._prove import Proof, prove
 from ._read import (
     Ledger, Log, Row, Sweep, calibration, compare, ece, from_smoothing_log, metrics, read_ledger,
     report)
@@ -53,8 +54,8 @@ from ._spectra import (
 from ._starts import Paired, Starts, Verdicts, paired, starts, verdicts
 from ._table import Interval, Table
 from ._tasks import (
-    Detection, HalfSpace, PredictionSets, Reliability, Votes, half_space, live, ood, paper,
-    pictures, reliability, sets, train, votes)
+    Detection, HalfSpace, PredictionSets, Proof, Reliability, Votes, half_space, live, ood, paper,
+    pictures, prove, reliability, sets, train, votes)
 from ._verbs import (
     attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, run, sweep)
 

@@ -230,7 +230,7 @@ def _ticks(most: float) -> list[float]:
 
 def _svg(panels: Sequence[Panel], label: str | None) -> str:
     """Panels side by side, each 460 wide."""
-    parts, above = [], max(len(_lines(panel)) for panel in panels)
+    parts, above = [], max(1 + len(wrap(panel.about, 80)) for panel in panels)
     for number, panel in enumerate(panels):
         parts.append(f'<g transform="translate({460 * number})">{_panel(panel, label)}</g>')
     below = max((5 * len(name) for panel in panels for name in panel.names), default=0)
@@ -241,16 +241,12 @@ def _svg(panels: Sequence[Panel], label: str | None) -> str:
             '<style>text{fill:currentColor}</style>' + "\n".join(parts) + "</svg>")
 
 
-def _lines(panel: Panel) -> list[str]:
-    return [panel.title, *wrap(panel.about, 80)]
-
-
 def _text(x: float, y: float, words: str, anchor: str = "middle", more: str = "") -> str:
     return f'<text x="{x:.4g}" y="{y:.4g}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
 
 
 def _panel(panel: Panel, label: str | None) -> str:
-    lines = _lines(panel)
+    lines = [panel.title, *wrap(panel.about, 80)]
     parts = [_text(230, 14 * (row - len(lines)), words) for row, words in enumerate(lines)]
     parts += [_text(-150, 12, panel.y, more='transform="rotate(-90)"'), _text(230, 292, panel.x)]
     if panel.map is not None:

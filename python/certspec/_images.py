@@ -26,7 +26,6 @@ class Images(NamedTuple):
     """Images in files of a folder."""
     data: str  #: value of --data, with whole paths
     first: Pixels  #: the first one, (height, width, channels)
-    size: int  #: number of images
     labels: NDArray[np.int64] | None
 
 
@@ -49,7 +48,7 @@ def save(images: object, labels: object, folder: str, layout: str | None, name: 
             raise
         raise OSError(error.errno, f"{error.strerror}: the images go into the temporary folder "
                       f"{folder}; TMPDIR names another", path) from error
-    return Images(data, first, count, known)
+    return Images(data, first, known)
 
 
 def _write(file: IO[bytes], pieces: Iterator[Piece],

@@ -7,6 +7,7 @@ import json
 import os
 import queue
 import struct
+import sys
 import tempfile
 import threading
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO, Iterator, Mapping, Sequence
 import numpy as np
 
 from ._images import Filtered, Images, save
-from ._model import Subject
+from ._model import Subject, card_of, carried, prepared
 from ._options import OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, word
 from ._program import Child, run
 
@@ -40,7 +41,7 @@ class Job:
 
 
 @contextmanager
-def job(model: object, images: object, labels: object, given: Mapping[str, Any],
+def job(model: object, images: Any, labels: object, given: Mapping[str, Any],
         here: bool = False) -> Iterator[Job]:
     """Put images where the program reads them, for as long as a verb takes.
 
@@ -50,6 +51,10 @@ def job(model: object, images: object, labels: object, given: Mapping[str, Any],
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
         place = images.folder if isinstance(images, Filtered) else None if named else folder
         how = given.get("image_layout"), given.get("data_name", "images")
+        sides, wanted = prepared(card_of(model, given.get("processor")))
+        if sides and named and os.path.isdir(images):  # pictures of any size
+            print(f"[{wanted}] is that of the processor", file=sys.stderr)
+            images = f"{os.fspath(images)}[{wanted}]"
         saved = _named(images, labels, file) if named else save(images, labels, folder, *how)
         data = f"--data={saved.data}"
         if here or place is None:
@@ -75,7 +80,7 @@ def _named(images: Any, labels: object, file: bool) -> Images:
         info = json.loads(run(["dataset", "list", name, "--json"]))
         sides = [info["shape"][side] for side in ("height", "width", "channels")]
         first = np.full(sides, 128, np.uint8)
-    return Images(name, first, 0, None)
+    return Images(name, first, None)
 
 
 def data_of(images: Any) -> str:
@@ -96,7 +101,8 @@ def _file(model: Any, given: Mapping[str, Any], folder: str) -> list[str]:
         if given.get(name) is not None:
             raise ValueError(f"{name} is for a model of this process, and {path} is a file")
     words = [f"--model={path}"]
-    words += flags(normalisation(given.get("mean"), given.get("std"), 3))
+    words += flags(normalisation(
+        *carried(model, given.get("mean"), given.get("std"), given.get("processor")), 3))
     if "layout" in given:
         layout = word(given["layout"], "layout", ("chw", "hwc"))
         words.append(f"--layout={'NCHW' if layout == 'chw' else 'NHWC'}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import secrets
 import sys
@@ -18,6 +19,7 @@ from ._options import (
 
 Floats = Optional[list[float]]
 Part = tuple[Any, Optional[Array]]  #: images where the model is; the classes of slopes
+FILTERS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  #: numbers of Pillow
 OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
 
@@ -45,8 +47,10 @@ def state_digest(module: Any, *, persistent_only: bool = False) -> str:
                             "digest: say in another way what identifies the model")
         _add(digest, name, tensor)
     for name, part in () if persistent_only else module.named_modules():
+        if type(part).__module__.startswith("torch."):
+            continue  # it prints its settings
         for key, value in sorted(vars(part).items()):
-            if _own(part) and key not in OF_MODULES and not key.startswith("__"):
+            if key not in OF_MODULES and not key.startswith("__"):
                 _attribute(digest, f"{name}.{key}", value)
     return "sha256:" + digest.hexdigest()
 
@@ -54,11 +58,6 @@ def state_digest(module: Any, *, persistent_only: bool = False) -> str:
 OF_MODULES = frozenset((
     "training", "_parameters", "_buffers", "_modules", "_non_persistent_buffers_set",
     "_is_full_backward_hook", "call_super_init", "_version"))
-
-
-def _own(part: object) -> bool:
-    """Whether the class of a part is not of PyTorch, whose parts print their settings."""
-    return not type(part).__module__.startswith("torch.")
 
 
 def _add(digest: Any, name: str, tensor: Any) -> None:
@@ -124,7 +123,7 @@ class Subject:
                  layout: str = "chw", output: str = "logits", classes: int | None = None,
                  class_names: Sequence[str] | None = None, name: str = "",
                  identity: str | None = None, batch_size: int | None = None,
-                 device: Any = None) -> None:
+                 device: Any = None, processor: Any = None) -> None:
         if identity is not None and (not isinstance(identity, str) or not identity):
             raise ValueError(f"identity is {identity!r}; expected what identifies the model, such "
                              "as state_digest(module), or None")
@@ -132,7 +131,8 @@ class Subject:
         self.layout = word(layout, "layout", ("chw", "hwc"))
         self.most = None if batch_size is None else whole(batch_size, "batch_size", 1)
         self.shape: tuple[int, ...] = images.first.shape
-        self.normal = normalisation(*carried(model, mean, std), self.shape[2])
+        self.normal = normalisation(
+            *carried(model, mean, std, processor, self.shape), self.shape[2])
         if not callable(model):
             raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
                             "function, or the path of a model file")
@@ -323,19 +323,44 @@ def _binary(rows: Array) -> Array:
     return np.hstack([1 - rows, rows])
 
 
-def carried(model: object, mean: Any, std: Any) -> tuple[Any, Any]:
-    """Mean and standard deviation: those given, or of a model of timm, or its processor."""
+def carried(model: object, mean: Any, std: Any, processor: Any = None,
+            shape: Sequence[int] = ()) -> tuple[Any, Any]:
+    """Mean and standard deviation: those given, of the processor, or of the card of timm."""
     if mean is not None or std is not None:
         return mean, std
-    cfg = getattr(model, "pretrained_cfg", None)
+    cfg, card = getattr(model, "pretrained_cfg", None), card_of(model, processor)
+    if card.get("do_normalize"):
+        cfg = {"mean": card["image_mean"], "std": card["image_std"]}
+    if card.get("do_rescale") and round(255 * card["rescale_factor"], 3) != 1:
+        raise ValueError(f"the processor multiplies bytes by {card['rescale_factor']}; expected "
+                         "1/255: give mean and std, for values from 0 to 1, in its place")
+    sides = prepared(card)[0]
+    if shape and sides and tuple(shape[:2]) != sides:
+        raise ValueError(f"images of {shape[0]}×{shape[1]}, and the processor makes {sides[0]}×"
+                         f"{sides[1]} of them: resize them, or give mean and std in its place")
     mean, std = (cfg.get("mean"), cfg.get("std")) if isinstance(cfg, Mapping) else (None, None)
-    for name in ("image_processor", "processor") if mean is None else ():
-        processor: Any = getattr(model, name, None)
-        if getattr(processor, "do_normalize", False):
-            mean, std = processor.image_mean, processor.image_std
     if mean is not None and std is not None:
         print("mean", list(mean), "and std", list(std), "are those of the model", file=sys.stderr)
     return mean, std
+
+
+def card_of(model: object, processor: Any = None) -> dict[str, Any]:
+    """What an image processor of Hugging Face does: that given, or one that the model has."""
+    processor = processor or getattr(model, "image_processor", getattr(model, "processor", None))
+    processor = getattr(processor, "image_processor", processor)  # of one for texts, too
+    return dict(processor.to_dict()) if hasattr(processor, "to_dict") else {}
+
+
+def prepared(card: Mapping[str, Any]) -> tuple[tuple[int, int] | None, str]:
+    """The height and width that a processor makes, and the words that have a folder make it."""
+    sides, words = None, []
+    for key, step in (("size", "resize"), ("crop_size", "crop")):
+        size = card.get("do_resize" if step == "resize" else "do_center_crop") and card.get(key)
+        if size:
+            sides = (size["height"], size["width"]) if "height" in size else None
+            words.append(f"{step}=" + "x".join(map(str, sides or [size["shortest_edge"]])))
+    words.append("filter=" + FILTERS[int(card.get("resample") or 0)])
+    return sides, ",".join([*words, "channels=rgb"])
 
 
 def preprocessing(mean: Floats = None, std: Floats = None) -> str:

@@ -30,6 +30,7 @@ class ModelOptions(TypedDict, total=False):
     identity: str | None
     batch_size: int | None
     device: object
+    processor: object
     image_layout: str | None
     data_name: str
     progress: bool
@@ -110,6 +111,13 @@ def shared(kind: type) -> Callable[[Result], Result]:
                     near = difflib.get_close_matches(name, names, 1)
                     hint = f"; did you mean {near[0]!r}?" if near else ""
                     raise TypeError(f"{function.__name__}() has no argument {name!r}{hint}")
+            pipe: Any = given.get("model", arguments[0] if arguments else None)  # of transformers
+            if all(hasattr(pipe, part) for part in ("image_processor", "model", "task")):
+                given = {"processor": pipe.image_processor, **given}
+                if "model" in given:
+                    given["model"] = pipe.model
+                else:
+                    arguments = pipe.model, *arguments[1:]
             return function(*arguments, **given)
 
         checked.__dict__["__signature__"] = own.replace(parameters=kept + more)
@@ -257,6 +265,13 @@ def integers(values: object, name: str) -> NDArray[np.int64]:
         first = array[wrong].reshape(-1)[0].item()
         raise ValueError(f"{name} hold {first}; expected whole numbers")
     return cut
+
+
+def of_file(model: object) -> None:
+    """Refuse a model of this process, where a verb reads its layers."""
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
+                        "export_onnx writes one of a torch.nn.Module")
 
 
 def class_list(value: Sequence[str] | None) -> list[str] | None:

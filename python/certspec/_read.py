@@ -112,9 +112,6 @@ class Log(Result, Drawn):
     def __len__(self) -> int:
         return int(self._json(METRICS)["rows"])
 
-    def _records(self) -> Sequence[Mapping[str, object]]:
-        return self.table()
-
     def _about(self, images: int = 0) -> str:
         return os.path.basename(self.path)
 
@@ -144,6 +141,8 @@ class Log(Result, Drawn):
         return Table([{"name": self.name, "images": found["rows"], "abstained": found["abstained"],
                        "acr": found["acr"], **at}])
 
+    _records = table
+
     def rows(self) -> Rows:
         """The table of read_ledger."""
         return read_ledger(self.path)
@@ -153,10 +152,6 @@ class Log(Result, Drawn):
         import pandas
 
         return pandas.DataFrame(self.columns())
-
-    def to_latex(self, radii: Sequence[float] = RADII) -> str:
-        """The table in LaTeX."""
-        return self.table(radii).to_latex()
 
     def to_csv(self) -> str:
         """The rows as comma-separated values."""
@@ -189,6 +184,7 @@ class Log(Result, Drawn):
         """Certified accuracy over the radius. A ledger has 95 % intervals for the population."""
         radii = [radius for radius, _ in self.curve()] or [0.0]
         verb = ("report",) if isinstance(self, Ledger) else METRICS
+        cap = self.summary.radius_cap if isinstance(self, Ledger) else 0.0
         at = self._at(radii[:-1:1 + len(radii) // STEPS] + radii[-1:], verb)["certified_accuracy"]
         low, high = ([one["interval"][end] for one in at if len(one) > 2]
                      for end in ("low", "high"))
@@ -196,10 +192,7 @@ class Log(Result, Drawn):
                       high, "up to")
         band = "; bands: 95 % intervals" if low else ""
         return Panel([curve], RADIUS, "certified accuracy at r", "Certified accuracy by radius",
-                     self._about() + band, end=self._cap(), ledgers=[self.path])
-
-    def _cap(self) -> float:
-        return 0.0
+                     self._about() + band, end=cap, ledgers=[self.path])
 
 
 class Ledger(Log):
@@ -221,9 +214,6 @@ class Ledger(Log):
             return super().name
         header: Any = self.header
         return f"{header['model']['name']}, σ = {header['sigma']:g}"
-
-    def _cap(self) -> float:
-        return self.summary.radius_cap
 
     def _repr_html_(self) -> str:
         """The reader's page of the report: figures, the curve, and what is claimed."""

@@ -170,8 +170,7 @@ class Comparison(_Comparison, Result):
                       "p_holm": one.p_holm, "verdict": one.verdict}
                      for one in (self.acr, *self.certified_accuracy))
 
-    def _records(self) -> Sequence[Mapping[str, object]]:
-        return self.table()
+    _records = table
 
     def _notes(self) -> Sequence[str]:
         many = 1 + len(self.certified_accuracy)

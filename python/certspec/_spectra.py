@@ -22,8 +22,6 @@ from ._table import Interval, Path, Result, Table
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Grid = NDArray[np.float64]
-FREQUENCY = "frequency (periods per image)"
 
 
 class Ring(NamedTuple):
@@ -38,8 +36,8 @@ class Ring(NamedTuple):
 class Waves(Result, Drawn):
     """A value for each frequency: `values[v, u]`, frequency (0, 0) in the middle. See `profile`."""
 
-    def __init__(self, name: str, what: str, u: Sequence[int], v: Sequence[int], values: Grid,
-                 about: str, rings: Sequence[Ring]) -> None:
+    def __init__(self, name: str, what: str, u: Sequence[int], v: Sequence[int],
+                 values: NDArray[np.float64], about: str, rings: Sequence[Ring]) -> None:
         self.name, self.what, self.u, self.v = name, what, list(u), list(v)
         self.values, self.about = values, about
         self._rings = list(rings)
@@ -87,7 +85,7 @@ class Waves(Result, Drawn):
         curve = Curve(self.name, [ring.frequency for ring in rings], [ring.mean for ring in rings],
                       low, high)
         title = f"{self.what[0].upper()}{self.what[1:]} by ring"
-        return Panel([curve], FREQUENCY, self.what, title, self.about)
+        return Panel([curve], "frequency (periods per image)", self.what, title, self.about)
 
 
 AMPLITUDE = "mean amplitude"

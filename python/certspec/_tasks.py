@@ -1,4 +1,4 @@
-"""Prediction sets, out-of-distribution detection, training, and what a class looks at."""
+"""Prediction sets, out-of-distribution detection, training, proofs, and what a class looks at."""
 from __future__ import annotations
 
 import csv
@@ -14,7 +14,8 @@ import numpy as np
 from ._figure import Curve, Panel, Sheet
 from ._job import data_of, job
 from ._model import is_module
-from ._options import ModelOptions, PlanOptions, distances, flags, shared, share, spread, whole
+from ._options import (
+    ModelOptions, PlanOptions, distances, flags, of_file, shared, share, spread, whole)
 from ._program import run
 from ._read import Source, columns_of, path_of
 from ._results import Drawn, made
@@ -76,9 +77,7 @@ def ood(model: Path, own: object, foreign: object, *, epsilon: float, method: st
     the most foreign images that are attacked, too; with 0 none are. A guarantee of 0 says that
     every bound is vacuous: networks trained for bounds have better ones.
     """
-    if not isinstance(model, (str, os.PathLike)):
-        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
-                        "export_onnx writes one of a torch.nn.Module")
+    of_file(model)
     with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
         path = os.path.join(folder, "{}.ood").format
         radius = flags({"eps": epsilon})
@@ -136,11 +135,7 @@ class Votes(Result, Drawn):
                  about: str) -> None:
         self.counts, self.label, self.lower, self.radius = list(counts), label, lower, radius
         self.about = about
-
-    @property
-    def predict(self) -> int:
-        """The class with the most votes."""
-        return int(np.argmax(self.counts))
+        self.predict = int(np.argmax(self.counts))  #: the class with the most votes
 
     def __repr__(self) -> str:
         return f"class {self.predict}, radius {self.radius:.3f}: {self.about}"
@@ -153,11 +148,10 @@ class Votes(Result, Drawn):
                 "by the same votes: a certificate takes others for that"]
 
     def _panel(self) -> Panel:
-        places = [float(number) for number in range(len(self.counts))]
+        places = range(len(self.counts))
         shares = [count / max(1, sum(self.counts)) for count in self.counts]
         return Panel([Curve("", places, shares, holds="points")], "class", "share of noise samples",
-                     f"Votes: radius {self.radius:.3f}", self.about,
-                     [str(number) for number in range(len(self.counts))])
+                     f"Votes: radius {self.radius:.3f}", self.about, [*map(str, places)])
 
 
 @shared(PlanOptions)
@@ -261,6 +255,45 @@ def paper(name: str, folder: Path, out: Path | None = None) -> Table[Cells]:
     if out is not None:
         found.save(out)
     return found
+
+
+class _Proof(NamedTuple):
+    over: str
+    images: int
+    labelled: int
+    right: int  #: labelled images of the class of their label
+    proven: int  #: images of one class at every strength
+    robust: int  #: images that are right at every strength
+    spaced_same: int  #: right images whose class is the same at equally spaced strengths
+    spaced_wrong: int  #: those of them that change at another strength
+    asked: int  #: images that the model was asked about
+    lines: Table[Cells]  #: image, label, class, flip, …
+
+
+class Proof(_Proof, Result):
+    """What `prove` found: counts of images, and a line for each image."""
+
+
+@shared(ModelOptions)
+def prove(model: object, images: object, labels: object = None, *, over: str,
+          out: Path | None = None, spaced: int = 5, **given: "Unpack[ModelOptions]") -> Proof:
+    """Prove that the class is the same at every strength of a corruption.
+
+    over is a corruption with its range: "brightness=-25:25" in levels of 255, "jpeg=10:100",
+    "shift=-2:2" in pixels, or "contrast=0.7:1.3". An image becomes one of finitely many under it,
+    and the model is asked about all of them. The result also says what as many equally spaced
+    strengths as spaced would have missed. The file out records the run, which then goes on after an
+    interruption where identity is given.
+    """
+    if not isinstance(over, str):
+        raise TypeError(f"over is a {type(over).__name__}; expected text such as 'jpeg=10:100'")
+    words = [f"--over={over}", f"--spaced={whole(spaced, 'spaced', 2)}"]
+    if out is not None:
+        words.append("--out=" + os.path.abspath(os.fspath(out)))
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["prove"], words))
+    return Proof(found["header"]["over"], **found["claims"], asked=found["asked"],
+                 lines=Table(found["images"]))
 
 
 class HalfSpace(Result, Drawn):

@@ -14,7 +14,7 @@ from ._job import job
 from ._model import UNSTATED, carried, entrance_of, evaluating, is_module, state_digest
 from ._options import (
     ModelOptions, Numbers, Path, PlanOptions, RunOptions, class_list, flags, normalisation,
-    shared, spread, whole)
+    of_file, shared, spread, whole)
 from ._read import Ledger, Source, Sweep, path_of
 from ._results import (
     Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, UnderAttack, made)
@@ -285,9 +285,7 @@ def quantize(model: Path, out: Path, images: object, labels: object = None, *, s
     model is a model file or an ONNX file, as export_onnx writes one. Noise samples of the images,
     at the sigma that will be certified, give the ranges of values.
     """
-    if not isinstance(model, (str, os.PathLike)):
-        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
-                        "export_onnx writes one of a torch.nn.Module")
+    of_file(model)
     if "class_names" in given:
         raise ValueError("class_names: the file that quantize writes has none; give them to the "
                          "verbs that ask it")

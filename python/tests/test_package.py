@@ -104,12 +104,12 @@ class MeanAndStd(Folder):
             return {"logits": brightest(batch)}
 
         timm.pretrained_cfg = {"mean": (0.5, 0.4, 0.3), "std": (0.25, 0.25, 0.25)}
-        hugging.image_processor = SimpleNamespace(do_normalize=True, image_mean=[0.5, 0.4, 0.3],
-                                                  image_std=[0.25] * 3)
+        card = {"do_normalize": True, "image_mean": [0.5, 0.4, 0.3], "image_std": [0.25] * 3}
+        hugging.image_processor = SimpleNamespace(to_dict=lambda: card)
         for model in (timm, hugging):
             self.assertIn("mean [0.5, 0.4, 0.3], std [0.25, 0.25, 0.25]", certify(model).weights)
             self.assertIn("chw, std [1.0]", certify(model, std=1).weights)
-        hugging.image_processor.do_normalize = False
+        card["do_normalize"] = False
         self.assertNotIn("mean", certify(hugging).weights)
 
     def test_wrong_ones(self):
