@@ -3,17 +3,15 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The page on ONNX files has a line for each family, as the results say.
 func TestFamiliesOfThePage(t *testing.T) {
-	data, err := os.ReadFile("results/exporters.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, "results/exporters.json")
 	var of exports
 	if err := json.Unmarshal(data, &of); err != nil {
 		t.Fatal(err)
@@ -38,10 +36,7 @@ func TestFamiliesOfThePage(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("| %s, `%s` | %s | %s | %s | %s |", a.Family, a.Network, files, a.Certify,
 			layers, a.Bounds))
 	}
-	page, err := os.ReadFile("../docs/onnx.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Read(t, "../docs/onnx.md")
 	if want := strings.Join(lines, "\n"); len(lines) != 10 || !strings.Contains(string(page), want) {
 		t.Errorf("docs/onnx.md has not the lines\n%s", want)
 	}

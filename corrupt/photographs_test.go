@@ -5,10 +5,10 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Frost from photographs: crops of the shrunk pictures.
@@ -24,9 +24,7 @@ func TestPhotographs(t *testing.T) {
 		if err := png.Encode(&b, im); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, b.Bytes(), folder, name)
 	}
 	p, err := readPhotographs(folder, .2, colour32)
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"flag"
-	"os"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -42,15 +42,10 @@ func TestSameBytesEverywhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, append(data, '\n'), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, append(data, '\n'), path)
 		return
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, path)
 	var want map[string]string
 	if err := json.Unmarshal(data, &want); err != nil {
 		t.Fatal(err)

@@ -3,13 +3,12 @@ package dataset
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -36,11 +35,7 @@ func TestReadArray(t *testing.T) {
 		if err := npy.WriteHeader(&b, "|u1", shape...); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, append(b.Bytes(), data...), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return testkit.Write(t, append(b.Bytes(), data...), dir, name)
 	}
 	data := []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	im, err := ReadArray(context.Background(), write("rgb.npy", []int{2, 1, 2, 3}, data))
@@ -108,7 +103,7 @@ func TestReadLargeArray(t *testing.T) {
 	for i := range values {
 		values[i] = byte(i)
 	}
-	path := writeFile(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), t.TempDir(), "set.npy")
+	path := testkit.Write(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), t.TempDir(), "set.npy")
 	want, err := ReadArray(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

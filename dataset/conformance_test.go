@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -47,16 +48,16 @@ func allSamples(t *testing.T) []sample {
 	list = append(list, sample{
 		name: "mnist/test",
 		files: []string{
-			writeFile(t, gzipBytes(t, idxBytes(images, tests, 28, 28)), dir, "mnist", "t10k-images-idx3-ubyte.gz"),
-			writeFile(t, idxBytes(labels, tests), dir, "mnist", "t10k-labels-idx1-ubyte"),
+			testkit.Write(t, gzipBytes(t, idxBytes(images, tests, 28, 28)), dir, "mnist", "t10k-images-idx3-ubyte.gz"),
+			testkit.Write(t, idxBytes(labels, tests), dir, "mnist", "t10k-labels-idx1-ubyte"),
 		},
 		shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, count: tests,
 		labels: func(i int) int { return i * 7 % 10 }, pixel: grey, classes: digits,
 	}, sample{
 		name: "fashionmnist/test",
 		files: []string{
-			writeFile(t, idxBytes(images, tests, 28, 28), dir, "fashion-mnist", "t10k-images-idx3-ubyte"),
-			writeFile(t, gzipBytes(t, idxBytes(labels, tests)), dir, "fashion-mnist", "t10k-labels-idx1-ubyte.gz"),
+			testkit.Write(t, idxBytes(images, tests, 28, 28), dir, "fashion-mnist", "t10k-images-idx3-ubyte"),
+			testkit.Write(t, gzipBytes(t, idxBytes(labels, tests)), dir, "fashion-mnist", "t10k-labels-idx1-ubyte.gz"),
 		},
 		shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, count: tests,
 		labels: func(i int) int { return i * 7 % 10 }, pixel: grey, classes: fashionClasses,
@@ -79,12 +80,12 @@ func allSamples(t *testing.T) []sample {
 	}
 	list = append(list, sample{
 		name:  "cifar10/test",
-		files: []string{writeFile(t, ten, dir, "cifar10", "cifar-10-batches-bin", "test_batch.bin")},
+		files: []string{testkit.Write(t, ten, dir, "cifar10", "cifar-10-batches-bin", "test_batch.bin")},
 		shape: cifarShape, count: tests,
 		labels: func(i int) int { return i % 10 }, pixel: pattern, classes: cifar10Classes,
 	}, sample{
 		name: "cifar100/test",
-		files: []string{writeFile(t, gzipBytes(t, tarBytes(t,
+		files: []string{testkit.Write(t, gzipBytes(t, tarBytes(t,
 			entry{"cifar-100-binary/", nil},
 			entry{"cifar-100-binary/fine_label_names.txt", []byte("apple\n")},
 			entry{"cifar-100-binary/test.bin", hundred})), dir, "cifar100", "cifar-100-binary.tar.gz")},
@@ -104,8 +105,8 @@ func allSamples(t *testing.T) []sample {
 			}
 		}
 	}
-	array := writeFile(t, npyBytes("|u1", "False", "(30, 5, 4, 3)", blocks), dir, "fog.npy")
-	arrayLabels := writeFile(t, npyBytes("<i8", "False", "(30,)", blockLabels), dir, "labels.npy")
+	array := testkit.Write(t, npyBytes("|u1", "False", "(30, 5, 4, 3)", blocks), dir, "fog.npy")
+	arrayLabels := testkit.Write(t, npyBytes("<i8", "False", "(30,)", blockLabels), dir, "labels.npy")
 	list = append(list, sample{
 		name:  "npy:" + array + "," + arrayLabels,
 		files: []string{array, arrayLabels},
@@ -131,12 +132,12 @@ func allSamples(t *testing.T) []sample {
 	for i, name := range names {
 		data := pngBytes(t, patternImage(i, 6, 5))
 		entries = append([]entry{{"all/train/" + name, data}}, entries...)
-		writeFile(t, data, dir, "pictures", filepath.FromSlash(name))
-		writeFile(t, data, dir, "flat", strings.ReplaceAll(name, "/", "-"))
+		testkit.Write(t, data, dir, "pictures", filepath.FromSlash(name))
+		testkit.Write(t, data, dir, "flat", strings.ReplaceAll(name, "/", "-"))
 	}
 	entries = append(entries, entry{"all/test/b/9.png", pngBytes(t, patternImage(9, 2, 2))}, entry{"all/train/", nil})
-	writeFile(t, []byte("hidden"), dir, "pictures", ".cache", "x.png")
-	archive := writeFile(t, gzipBytes(t, tarBytes(t, entries...)), dir, "all.tar.gz")
+	testkit.Write(t, []byte("hidden"), dir, "pictures", ".cache", "x.png")
+	archive := testkit.Write(t, gzipBytes(t, tarBytes(t, entries...)), dir, "all.tar.gz")
 	folder := sample{
 		name: "folder:" + filepath.Join(dir, "pictures"), shape: pixel.Shape{Height: 6, Width: 5, Channels: 3}, count: 3,
 		labels: func(i int) int { return []int{1, 0, 2}[i] }, pixel: pattern, classes: []string{"a", "a b", "a0"},
@@ -160,9 +161,9 @@ func allSamples(t *testing.T) []sample {
 				m.SetNRGBA(x, y, patternImage(i, 6, 5).NRGBAAt(min(max(x-margin, 0), 4), min(max(y-margin, 0), 5)))
 			}
 		}
-		mixed.files = append(mixed.files, writeFile(t, pngBytes(t, m), dir, "mixed", filepath.FromSlash(name)))
+		mixed.files = append(mixed.files, testkit.Write(t, pngBytes(t, m), dir, "mixed", filepath.FromSlash(name)))
 	}
-	classFile := writeFile(t, []byte("a\t2\tfirst\na0\t0\tsecond\na b\t1\tthird\n"), dir, "labels")
+	classFile := testkit.Write(t, []byte("a\t2\tfirst\na0\t0\tsecond\na b\t1\tthird\n"), dir, "labels")
 	mixed.name = "folder:" + filepath.Join(dir, "mixed") + "[crop=6x5,classes=" + classFile + "]"
 	mixed.labels, mixed.classes = func(i int) int { return []int{1, 2, 0}[i] }, []string{"second", "third", "first"}
 	return append(list, folder, flat, packed, mixed)
@@ -254,10 +255,7 @@ func checkDamage(t *testing.T, s sample) {
 		if i > 0 && testing.Short() {
 			break
 		}
-		intact, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		intact := testkit.Read(t, file)
 		damaged := map[string][]byte{
 			"empty":          {},
 			"header only":    intact[:min(len(intact)-1, 9)],
@@ -271,7 +269,7 @@ func checkDamage(t *testing.T, s sample) {
 			delete(damaged, "with more data")
 		}
 		for what, data := range damaged {
-			writeFile(t, data, file)
+			testkit.Write(t, data, file)
 			_, err := mustOpen(t, s.name).Load(t.Context())
 			if err == nil {
 				t.Errorf("%s, %s: no error", file, what)
@@ -285,6 +283,6 @@ func checkDamage(t *testing.T, s sample) {
 		if _, err := mustOpen(t, s.name).Load(t.Context()); err == nil && filepath.Ext(file) != ".png" && filepath.Ext(file) != ".PNG" {
 			t.Errorf("%s removed: no error", file)
 		}
-		writeFile(t, intact, file)
+		testkit.Write(t, intact, file)
 	}
 }

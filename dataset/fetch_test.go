@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset/internal/fetch"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // serveSet makes a server the official source of a set, for the time of the test.
@@ -71,7 +72,7 @@ func TestFetchThenOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, []byte("damaged"), cached, "t10k-labels-idx1-ubyte.gz")
+	testkit.Write(t, []byte("damaged"), cached, "t10k-labels-idx1-ubyte.gz")
 	if err := Fetch(t.Context(), "mnist", nil); err != nil || *requests != 5 {
 		t.Errorf("after damage: %v, %d requests; expected one more", err, *requests-4)
 	}
@@ -80,7 +81,7 @@ func TestFetchThenOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range files {
-		writeFile(t, files[name], dir, "mnist", name)
+		testkit.Write(t, files[name], dir, "mnist", name)
 	}
 	if err := Fetch(t.Context(), "mnist", nil); err != nil || *requests != 5 {
 		t.Errorf("with the files in %s: %v, %d requests; expected none", DataVariable, err, *requests-5)
@@ -129,13 +130,13 @@ func TestOpenOrSynthetic(t *testing.T) {
 		t.Errorf("without the files: %s: %s", name, origin)
 	}
 	for _, file := range idxTest {
-		writeFile(t, nil, dir, "fashion-mnist", file)
+		testkit.Write(t, nil, dir, "fashion-mnist", file)
 	}
 	if name, _ := open("fashionmnist/test"); name != "synthetic/test" {
 		t.Errorf("with the test files alone: %s; the two splits must come from one set", name)
 	}
 	for _, file := range idxTrain {
-		writeFile(t, nil, dir, "fashion-mnist", file)
+		testkit.Write(t, nil, dir, "fashion-mnist", file)
 	}
 	name, origin = open("fashionmnist/test")
 	if name != "fashionmnist/test" || !strings.Contains(origin, filepath.Join(dir, "fashion-mnist", idxTest[0])) {
@@ -161,7 +162,7 @@ func TestOfficialFiles(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s is set: %v", DataVariable, err)
 		}
-		writeFile(t, data, path)
+		testkit.Write(t, data, path)
 		f.file.URLs = nil // what is right is not downloaded
 		if err := fetch.Get(t.Context(), f.file, path, nil); err != nil {
 			t.Error(err)

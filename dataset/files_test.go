@@ -10,8 +10,6 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
-	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -101,18 +99,6 @@ func jpegBytes(t testing.TB, m image.Image) []byte {
 		t.Fatal(err)
 	}
 	return buffer.Bytes()
-}
-
-func writeFile(t testing.TB, data []byte, elem ...string) string {
-	t.Helper()
-	path := filepath.Join(elem...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // useData makes a fresh folder $CERTSPEC_DATA and an empty cache.

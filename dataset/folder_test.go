@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A subset decodes its own pictures alone: those beside it may be damaged or of another size. It is the
@@ -19,9 +21,9 @@ func TestFolderSubsetDecodesItsOwn(t *testing.T) {
 		entries = append(entries, entry{fmt.Sprintf("%c/%02d.png", 'a'+i%3, i), pngBytes(t, picture)})
 	}
 	slices.Reverse(entries) // in an archive, unlike the order of the paths
-	good := writeFile(t, tarBytes(t, entries...), dir, "good.tar")
+	good := testkit.Write(t, tarBytes(t, entries...), dir, "good.tar")
 	for _, e := range entries {
-		writeFile(t, e.data, dir, "good", e.name)
+		testkit.Write(t, e.data, dir, "good", e.name)
 	}
 	// Ids follow the paths: a/00, a/03, a/06, a/09, b/01, … The ones of 4 and 5 go bad.
 	for i, e := range entries {
@@ -32,9 +34,9 @@ func TestFolderSubsetDecodesItsOwn(t *testing.T) {
 			entries[i].data = pngBytes(t, patternImage(3, 9, 9))
 		}
 	}
-	bad := writeFile(t, tarBytes(t, entries...), dir, "bad.tar")
+	bad := testkit.Write(t, tarBytes(t, entries...), dir, "bad.tar")
 	for _, e := range entries {
-		writeFile(t, e.data, dir, "bad", e.name)
+		testkit.Write(t, e.data, dir, "bad", e.name)
 	}
 	for _, names := range [][2]string{{good, bad}, {filepath.Join(dir, "good"), filepath.Join(dir, "bad")}} {
 		for _, list := range []string{"[range=6:12]", "[skip=6]", "[max_index=4,count=2]"} {
@@ -72,12 +74,12 @@ func TestFolderChanges(t *testing.T) {
 	picture := pngBytes(t, patternImage(1, 4, 5))
 	large := append(slices.Clone(picture), make([]byte, maxKept)...)
 	for _, second := range [][]byte{picture, large} {
-		path := writeFile(t, tarBytes(t, entry{"a/1.png", picture}, entry{"a/2.png", second}), dir, "set.tar")
+		path := testkit.Write(t, tarBytes(t, entry{"a/1.png", picture}, entry{"a/2.png", second}), dir, "set.tar")
 		d := mustOpen(t, "folder:"+path)
 		if _, err := d.List(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		writeFile(t, tarBytes(t, entry{"a/1.png", picture}), dir, "set.tar")
+		testkit.Write(t, tarBytes(t, entry{"a/1.png", picture}), dir, "set.tar")
 		im, err := d.Load(t.Context())
 		if len(second) == len(picture) {
 			if err != nil || im.Len() != 2 || !bytes.Equal(im.Image(0), im.Image(1)) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -144,8 +145,8 @@ func TestEMNISTIsUpright(t *testing.T) {
 		labels[i] = byte(i%26 + 1)
 		images[i*784+3*28+5] = 200 // row 3, column 5 of the file
 	}
-	writeFile(t, idxBytes(images, n, 28, 28), dir, "emnist", "emnist-letters-test-images-idx3-ubyte")
-	writeFile(t, idxBytes(labels, n), dir, "emnist", "emnist-letters-test-labels-idx1-ubyte")
+	testkit.Write(t, idxBytes(images, n, 28, 28), dir, "emnist", "emnist-letters-test-images-idx3-ubyte")
+	testkit.Write(t, idxBytes(labels, n), dir, "emnist", "emnist-letters-test-labels-idx1-ubyte")
 	d, err := Open("emnist/test")
 	if err != nil {
 		t.Fatal(err)
@@ -170,9 +171,9 @@ func TestTreesOfPictures(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	writeFile(t, picture(1), dir, "notmnist", "notMNIST_small", "A", "x.png")
-	writeFile(t, picture(2), dir, "notmnist", "notMNIST_small", "B", "deep", "y.png")
-	writeFile(t, nil, dir, "notmnist", "notMNIST_small", filepath.FromSlash(brokenNotMNIST[0]))
+	testkit.Write(t, picture(1), dir, "notmnist", "notMNIST_small", "A", "x.png")
+	testkit.Write(t, picture(2), dir, "notmnist", "notMNIST_small", "B", "deep", "y.png")
+	testkit.Write(t, nil, dir, "notmnist", "notMNIST_small", filepath.FromSlash(brokenNotMNIST[0]))
 	r, err := readTree(t.Context(), filepath.Join(dir, "notmnist", "notMNIST_small"), brokenNotMNIST)
 	if err != nil || !slices.Equal(r.labels, []int{0, 1}) || r.pixels[1] != 1 || r.pixels[784+1] != 2 {
 		t.Errorf("%+v, %v", r, err)

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/internal/inflate"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // plain is a stream of bytes that are not gzipped, of a file of their size; others are no input.
@@ -48,7 +48,7 @@ func FuzzCIFAR(f *testing.F) {
 		f.Add(uint8(which), uint16(0), uint8(0), []byte{}, which == 1)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte, hundred bool) {
-		data := edit.At(bases[int(which)%len(bases)], at, cut, put)
+		data := testkit.Edit(bases[int(which)%len(bases)], at, cut, put)
 		labelBytes, classes := 1, cifar10Classes
 		if hundred {
 			labelBytes, classes = 2, cifar100Classes
@@ -81,7 +81,7 @@ func FuzzNPY(f *testing.F) {
 		if len(dtype)+len(shape) > 50 {
 			return // beyond what npyBytes makes room for
 		}
-		images, labels := npyBytes(dtype, "False", shape, values), edit.At(labels, at, cut, put)
+		images, labels := npyBytes(dtype, "False", shape, values), testkit.Edit(labels, at, cut, put)
 		file, err := parseNPY(bytes.NewReader(labels), int64(len(labels)))
 		if err != nil {
 			return
@@ -118,7 +118,7 @@ func FuzzTar(f *testing.F) {
 		f.Add(uint8(which), uint16(0), uint8(0), []byte{}, inner)
 	}
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte, inner string) {
-		data := edit.At(bases[int(which)%len(bases)], at, cut, put)
+		data := testkit.Edit(bases[int(which)%len(bases)], at, cut, put)
 		folder := &folder{inner: inner, archive: func(context.Context) (*inflate.Stream, io.Closer, error) {
 			return plain(t, data), io.NopCloser(nil), nil
 		}}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Folders named by numbers, as those of ImageNet V2, are classes in the order of the numbers; others stay in the order of their bytes.
@@ -16,7 +18,7 @@ func TestNumberedFolders(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 12 {
 		for _, folder := range []string{fmt.Sprint("v2/", i), fmt.Sprint("wnid/n", i)} {
-			writeFile(t, pngBytes(t, patternImage(i, 4, 4)), dir, folder, "a.png")
+			testkit.Write(t, pngBytes(t, patternImage(i, 4, 4)), dir, folder, "a.png")
 		}
 	}
 	v2 := mustLoad(t, mustOpen(t, "folder:"+filepath.Join(dir, "v2")))
@@ -61,7 +63,7 @@ func TestFolderLabels(t *testing.T) {
 			dir := t.TempDir()
 			var entries []entry
 			for _, file := range c.files {
-				writeFile(t, picture, dir, "set", filepath.FromSlash(file)+".png")
+				testkit.Write(t, picture, dir, "set", filepath.FromSlash(file)+".png")
 				entries = append(entries, entry{file + ".png", picture})
 			}
 			for _, folder := range c.empty {
@@ -70,7 +72,7 @@ func TestFolderLabels(t *testing.T) {
 				}
 				entries = append(entries, entry{folder + "/", nil})
 			}
-			writeFile(t, tarBytes(t, entries...), dir, "set.tar")
+			testkit.Write(t, tarBytes(t, entries...), dir, "set.tar")
 			for _, at := range []string{"set", "set.tar"} {
 				d := mustOpen(t, "folder:"+filepath.Join(dir, at))
 				if c.err != "" {
@@ -104,7 +106,7 @@ func TestBorder(t *testing.T) {
 			im.Set(x, y, c)
 		}
 	}
-	writeFile(t, pngBytes(t, im), dir, "a", "1.png")
+	testkit.Write(t, pngBytes(t, im), dir, "a", "1.png")
 	name := "folder:" + dir + "[border=2,resize=8,filter=bicubic,crop=8]"
 	d := mustOpen(t, name)
 	images := mustLoad(t, d)
@@ -133,7 +135,7 @@ func TestBorder(t *testing.T) {
 // Pictures of ImageNet-C have been cropped: enlarging and cropping them again is refused, and without it they come as they are.
 func TestCroppedBefore(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, pngBytes(t, patternImage(3, 14, 14)), dir, "fog", "3", "n01", "a.png")
+	testkit.Write(t, pngBytes(t, patternImage(3, 14, 14)), dir, "fog", "3", "n01", "a.png")
 	folder := "folder:" + filepath.Join(dir, "fog", "3")
 	if images := mustLoad(t, mustOpen(t, folder)); images.Shape.Width != 14 || images.Classes[0] != "n01" {
 		t.Errorf("%+v", images.Shape)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
@@ -69,16 +70,16 @@ func pictures(t *testing.T) map[string]string {
 		im := patternImage(i, 4, 5)
 		e := entry{fmt.Sprintf("%c/%02d.png", 'a'+i%3, i), pngBytes(t, im)}
 		entries = append(entries, e)
-		writeFile(t, e.data, dir, "folder", e.name)
+		testkit.Write(t, e.data, dir, "folder", e.name)
 		for k := range 4 * 5 {
 			values = append(values, im.Pix[4*k:4*k+3]...)
 		}
 	}
 	entries = append(entries, entry{"readme.txt", []byte("no picture")})
 	slices.Reverse(entries)
-	tar := writeFile(t, tarBytes(t, entries...), dir, "set.tar")
-	zipped := writeFile(t, gzipBytes(t, tarBytes(t, entries...)), dir, "set.tar.gz")
-	npy := writeFile(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), dir, "set.npy")
+	tar := testkit.Write(t, tarBytes(t, entries...), dir, "set.tar")
+	zipped := testkit.Write(t, gzipBytes(t, tarBytes(t, entries...)), dir, "set.tar.gz")
+	npy := testkit.Write(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), dir, "set.npy")
 	old := time.Now().Add(-time.Hour)
 	for _, path := range []string{tar, zipped, npy} {
 		if err := os.Chtimes(path, old, old); err != nil {
@@ -155,14 +156,9 @@ func TestIndexReadsWhatIsAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(filepath.Join(folder, with))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, folder, with)
 		data = append(data, make([]byte, max(0, int(info.Size())-len(data)))...)[:info.Size()]
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, data, path)
 		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +193,7 @@ func TestIndexReadsWhatIsAsked(t *testing.T) {
 func TestIndexOfUnequalPictures(t *testing.T) {
 	large(t)
 	name := pictures(t)["folder"]
-	writeFile(t, pngBytes(t, patternImage(1, 9, 9)), strings.TrimPrefix(name, "folder:"), "c", "11.png")
+	testkit.Write(t, pngBytes(t, patternImage(1, 9, 9)), strings.TrimPrefix(name, "folder:"), "c", "11.png")
 	if _, err := mustOpen(t, name).Index(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "9×9") {
 		t.Errorf("%v", err)
 	}
@@ -208,10 +204,7 @@ func TestIndexOfALaterVersion(t *testing.T) {
 	large(t)
 	name := pictures(t)["folder"]
 	before := mustIndex(t, mustOpen(t, name)).Digest
-	path := filepath.Join(strings.TrimPrefix(name, "folder:"), "c", "05.png")
-	if err := os.WriteFile(path, pngBytes(t, patternImage(77, 4, 5)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, pngBytes(t, patternImage(77, 4, 5)), strings.TrimPrefix(name, "folder:"), "c", "05.png")
 	old := time.Now().Add(-time.Hour / 2)
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
@@ -295,17 +288,12 @@ func TestIndexOfALaterFile(t *testing.T) {
 		before := mustIndex(t, mustOpen(t, name+"[range=0:6]")).Digest
 		path := name[strings.Index(name, ":")+1:]
 		for i := 0; i < 2; i++ { // of the same size, last the same images
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Read(t, path)
 			if kind == "npy" && i == 0 {
 				text = slices.Clone(text)
 				text[len(text)-12*60] ^= 1 // of image 0
 			}
-			if err := os.WriteFile(path, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, text, path)
 			later := time.Now().Add(-time.Minute * time.Duration(30-i))
 			if err := os.Chtimes(path, later, later); err != nil {
 				t.Fatal(err)

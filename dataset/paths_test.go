@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // byteArray is a NumPy file of bytes.
@@ -55,9 +56,7 @@ func TestArraysOfAnNPZFile(t *testing.T) {
 	writeNPZ(t, "odd.npz", map[string][]byte{"a": byteArray(test, 2, 2, 2)})
 	for name, values := range map[string][]byte{"test.npy": byteArray(test, 2, 2, 2), "test-labels.npy": byteArray([]byte{0, 1}, 2),
 		"train.npy": byteArray(train, 1, 2, 2), "train-labels.npy": byteArray([]byte{1}, 1)} {
-		if err := os.WriteFile(name, values, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, values, name)
 	}
 	for name, same := range map[string]string{
 		"npz:med.npz":                      "npy:test.npy,test-labels.npy",
@@ -114,18 +113,11 @@ func TestPathsAreNames(t *testing.T) {
 	picture := pngBytes(t, patternImage(1, 6, 6))
 	for _, folder := range []string{"run[1]", "pics", "a,b", "two words", "run[2]/deep"} {
 		for _, class := range []string{"cat", "dog"} {
-			if err := os.MkdirAll(filepath.Join(folder, class), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(folder, class, "0.png"), picture, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, picture, folder, class, "0.png")
 		}
 	}
 	for name, values := range map[string][]byte{"a,b/x.npy": byteArray([]byte{1, 2, 3, 4}, 1, 2, 2), "a,b/y,z.npy": byteArray([]byte{1}, 1)} {
-		if err := os.WriteFile(name, values, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, values, name)
 	}
 	absolute, err := filepath.Abs("pics")
 	if err != nil {

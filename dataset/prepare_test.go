@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -24,8 +25,8 @@ func TestPrepareFolder(t *testing.T) {
 		}
 		return m
 	}
-	writeFile(t, pngBytes(t, draw(4, 8)), dir, "x", "wide.png")
-	writeFile(t, pngBytes(t, draw(12, 4)), dir, "x", "tall.png")
+	testkit.Write(t, pngBytes(t, draw(4, 8)), dir, "x", "wide.png")
+	testkit.Write(t, pngBytes(t, draw(12, 4)), dir, "x", "tall.png")
 	name := "folder:" + dir
 	wantError(t, name, "x/wide.png: 4×8 pixels; expected 12×4 as in x/tall.png", "a resize and a crop")
 	wantError(t, name+"[resize=2]", "x/wide.png: 2×4 pixels; expected 6×2 as in x/tall.png", "a crop brings")
@@ -71,7 +72,7 @@ func TestGrey(t *testing.T) {
 	for i, c := range []color.NRGBA{{255, 255, 255, 255}, {255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}} {
 		m.Set(i, 0, c)
 	}
-	writeFile(t, pngBytes(t, m), dir, "x", "colour.png")
+	testkit.Write(t, pngBytes(t, m), dir, "x", "colour.png")
 	im := mustLoad(t, mustOpen(t, "folder:"+dir+"[channels=grey]"))
 	if im.Shape.String() != "1×4×1" || !bytes.Equal(im.Pixels, []byte{255, 76, 150, 29}) {
 		t.Errorf("%v of %v", im.Pixels, im.Shape)
@@ -111,7 +112,7 @@ func TestPrepareKnownSet(t *testing.T) {
 				m.Pix[j] = whole.Image(i)[j/4*3+j%4]
 			}
 		}
-		writeFile(t, pngBytes(t, m), dir, string(rune('a'+i))+".png")
+		testkit.Write(t, pngBytes(t, m), dir, string(rune('a'+i))+".png")
 	}
 	folder := mustLoad(t, mustOpen(t, "folder:"+dir+"[resize=9x12,filter=bicubic,crop=8x10]"))
 	for i := range im.Len() {
@@ -159,8 +160,8 @@ func TestBackgroundAndDepth(t *testing.T) {
 	glass.SetNRGBA(0, 0, color.NRGBA{10, 20, 250, 51})
 	deep := image.NewNRGBA64(image.Rect(0, 0, 1, 1))
 	deep.SetNRGBA64(0, 0, color.NRGBA64{257, 514, 65535, 65535})
-	writeFile(t, pngBytes(t, glass), dir, "1.png")
-	writeFile(t, pngBytes(t, deep), dir, "2.png")
+	testkit.Write(t, pngBytes(t, glass), dir, "1.png")
+	testkit.Write(t, pngBytes(t, deep), dir, "2.png")
 	im := mustLoad(t, mustOpen(t, "folder:"+dir+"[background=#c86400,depth=8]"))
 	if want := []uint8{162, 84, 50, 1, 2, 255}; !bytes.Equal(im.Pixels, want) { // 0.2 of one and 0.8 of the other
 		t.Errorf("%v; expected %v", im.Pixels, want)
@@ -172,7 +173,7 @@ func TestBackgroundAndDepth(t *testing.T) {
 
 func TestDamagedOrientationWarns(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, append([]byte("\xff\xd8\xff\xe1\x00\x0aExif\x00\x00XX"), jpegBytes(t, patternImage(1, 8, 8))[2:]...), dir, "1.jpg")
+	testkit.Write(t, append([]byte("\xff\xd8\xff\xe1\x00\x0aExif\x00\x00XX"), jpegBytes(t, patternImage(1, 8, 8))[2:]...), dir, "1.jpg")
 	im := mustLoad(t, mustOpen(t, "folder:"+dir))
 	if len(im.Warnings) != 1 || !strings.Contains(im.Warnings[0], "1 pictures have an orientation that cannot be read") || !strings.Contains(im.Warnings[0], "1.jpg") {
 		t.Errorf("warnings %q", im.Warnings)
@@ -182,7 +183,7 @@ func TestDamagedOrientationWarns(t *testing.T) {
 func TestClassFiles(t *testing.T) {
 	dir := t.TempDir()
 	for i, folder := range []string{"n01", "n02", "n03"} {
-		writeFile(t, pngBytes(t, patternImage(i, 2, 2)), dir, "set", folder, "1.png")
+		testkit.Write(t, pngBytes(t, patternImage(i, 2, 2)), dir, "set", folder, "1.png")
 	}
 	file := filepath.Join(dir, "classes.txt")
 	name := "folder:" + filepath.Join(dir, "set") + "[classes=" + file + "]"
@@ -197,7 +198,7 @@ func TestClassFiles(t *testing.T) {
 		"\ufeffn01\t0\ta b\nn02\t1\tc\nn03\t2\td\nwith space\t3\te": {
 			[]int{0, 1, 2}, []string{"a b", "c", "d", "e"}, map[string]int{"n01": 0, "n02": 1, "n03": 2, "with space": 3}},
 	} {
-		writeFile(t, []byte(text), file)
+		testkit.Write(t, []byte(text), file)
 		im := mustLoad(t, mustOpen(t, name))
 		if !slices.Equal(im.Labels, want.labels) || !slices.Equal(im.Classes, want.classes) || !maps.Equal(im.Folders, want.folders) {
 			t.Errorf("%q: labels %v, classes %q, folders %v; expected %v", text, im.Labels, im.Classes, im.Folders, want)
@@ -214,13 +215,13 @@ func TestClassFiles(t *testing.T) {
 		"train/n01\nn02\nn03":       `folder "train/n01"`,
 		"n01 0 a\nn02 1 b\nnothing": "line 3",
 	} {
-		writeFile(t, []byte(text), file)
+		testkit.Write(t, []byte(text), file)
 		wantError(t, name, want, file)
 	}
 	wantError(t, "folder:"+filepath.Join(dir, "set")+"[classes="+file+".txt]", file+".txt")
 
 	// Pictures without folders have names of classes, but no labels.
-	writeFile(t, []byte("n01\nn02\n"), file)
+	testkit.Write(t, []byte("n01\nn02\n"), file)
 	im := mustLoad(t, mustOpen(t, "folder:"+filepath.Join(dir, "set", "n01")+"[classes="+file+"]"))
 	if im.Labels[0] != -1 || !slices.Equal(im.Classes, []string{"n01", "n02"}) || len(im.Warnings) > 0 {
 		t.Errorf("labels %v, classes %q, warnings %q", im.Labels, im.Classes, im.Warnings)
@@ -231,9 +232,9 @@ func TestClassFiles(t *testing.T) {
 func TestJPEGDecoders(t *testing.T) {
 	dir := t.TempDir()
 	soft := patternImage(3, 8, 10) // its chroma is coded at half the size
-	writeFile(t, jpegBytes(t, soft), dir, "jpeg", "a", "1.jpg")
-	writeFile(t, jpegBytes(t, soft), dir, "sham", "a", "1.png")
-	writeFile(t, pngBytes(t, soft), dir, "png", "a", "1.png")
+	testkit.Write(t, jpegBytes(t, soft), dir, "jpeg", "a", "1.jpg")
+	testkit.Write(t, jpegBytes(t, soft), dir, "sham", "a", "1.png")
+	testkit.Write(t, pngBytes(t, soft), dir, "png", "a", "1.png")
 	ours := strings.Join(strings.Split(runtime.Version(), ".")[:2], ".")
 	name := "folder:" + filepath.Join(dir, "jpeg")
 	turbo, standard := mustLoad(t, mustOpen(t, name)), mustLoad(t, mustOpen(t, name+"[jpeg="+ours+"]"))

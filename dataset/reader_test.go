@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // wantError loads name and expects an error that holds all the words.
@@ -58,8 +60,8 @@ func TestIDXErrors(t *testing.T) {
 		"gzip of half":    {gzipBytes(t, images[:4_000_000]), labels, []string{"truncated: 3999984 bytes of data; expected 7840000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			writeFile(t, c.images, dir, "mnist", "t10k-images-idx3-ubyte")
-			writeFile(t, c.labels, dir, "mnist", "t10k-labels-idx1-ubyte")
+			testkit.Write(t, c.images, dir, "mnist", "t10k-images-idx3-ubyte")
+			testkit.Write(t, c.labels, dir, "mnist", "t10k-labels-idx1-ubyte")
 			wantError(t, "mnist/test", append(c.want, filepath.Join(dir, "mnist"))...)
 		})
 	}
@@ -81,7 +83,7 @@ func TestCIFARErrors(t *testing.T) {
 		"empty":             {nil, []string{"empty"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			writeFile(t, c.data, dir, "cifar10", "cifar-10-batches-bin", "test_batch.bin")
+			testkit.Write(t, c.data, dir, "cifar10", "cifar-10-batches-bin", "test_batch.bin")
 			wantError(t, "cifar10/test", append(c.want, "test_batch.bin")...)
 		})
 	}
@@ -93,7 +95,7 @@ func TestCIFARErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "record 1 has label 100") || !slices.Equal(r.labels, []int{99}) {
 		t.Errorf("labels %v, error %v", r.labels, err)
 	}
-	writeFile(t, tarBytes(t, entry{"cifar-100-binary/train.bin", file}), dir, "cifar100", "cifar-100-binary.tar")
+	testkit.Write(t, tarBytes(t, entry{"cifar-100-binary/train.bin", file}), dir, "cifar100", "cifar-100-binary.tar")
 	wantError(t, "cifar100/test", "no cifar-100-binary/test.bin in the archive")
 }
 
@@ -139,8 +141,8 @@ func TestNPYErrors(t *testing.T) {
 		"unknown option":    {images, labels, ",level=3", []string{`"level=3"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := writeFile(t, c.images, dir, "images.npy")
-			l := writeFile(t, c.labels, dir, "labels.npy")
+			i := testkit.Write(t, c.images, dir, "images.npy")
+			l := testkit.Write(t, c.labels, dir, "labels.npy")
 			wantError(t, "npy:"+i+","+l+c.options, c.want...)
 			if name == "scalar" || name == "uneven severities" {
 				wantError(t, "npy:"+i+c.options, c.want...)
@@ -162,8 +164,8 @@ func TestNPYLabelsOfOneBlock(t *testing.T) {
 	for _, label := range []uint32{3, 1} {
 		four = binary.LittleEndian.AppendUint32(four, label)
 	}
-	images := writeFile(t, npyBytes("|u1", "False", "(10, 1, 1)", values), dir, "images.npy")
-	labels := writeFile(t, npyBytes("<i4", "False", "(2,)", four), dir, "labels.npy")
+	images := testkit.Write(t, npyBytes("|u1", "False", "(10, 1, 1)", values), dir, "images.npy")
+	labels := testkit.Write(t, npyBytes("<i4", "False", "(2,)", four), dir, "labels.npy")
 	im := mustLoad(t, mustOpen(t, "npy:"+images+","+labels+",severity=5"))
 	if im.Shape.Channels != 1 || !slices.Equal(im.Labels, []int{3, 1}) || !bytes.Equal(im.Pixels, []byte{8, 9}) || len(im.Classes) != 4 {
 		t.Errorf("%+v; expected the last two grey images with labels 3 and 1 of 4 classes", im)
@@ -206,13 +208,13 @@ func TestFolderErrors(t *testing.T) {
 		"backslash":          {[]entry{{`..\1.png`, good}}, []string{"leaves the archive"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := writeFile(t, tarBytes(t, c.entries...), t.TempDir(), "pictures.tar")
+			path := testkit.Write(t, tarBytes(t, c.entries...), t.TempDir(), "pictures.tar")
 			wantError(t, "folder:"+path, append(c.want, path)...)
 		})
 	}
 	wantError(t, "folder:", "expected folder:PATH")
 	wantError(t, "folder:"+filepath.Join(t.TempDir(), "missing"), "no such folder")
-	path := writeFile(t, tarBytes(t, entry{"a/1.png", good}), t.TempDir(), "pictures.tar")
+	path := testkit.Write(t, tarBytes(t, entry{"a/1.png", good}), t.TempDir(), "pictures.tar")
 	wantError(t, "folder:"+path+"/test", "no .png")
 }
 
@@ -223,13 +225,13 @@ func TestFolderPixelFormats(t *testing.T) {
 	palette.SetColorIndex(1, 0, 1)
 	dir := t.TempDir()
 	name := "folder:" + dir
-	writeFile(t, pngBytes(t, grey), dir, "x", "1.png")
+	testkit.Write(t, pngBytes(t, grey), dir, "x", "1.png")
 	im := mustLoad(t, mustOpen(t, name))
 	if im.Shape.Channels != 1 || !bytes.Equal(im.Pixels, []byte{10, 200}) {
 		t.Errorf("grey picture gives %v, %v", im.Shape, im.Pixels)
 	}
-	writeFile(t, pngBytes(t, palette), dir, "x", "2.png")
-	writeFile(t, []byte("notes"), dir, "x", "notes.txt")
+	testkit.Write(t, pngBytes(t, palette), dir, "x", "2.png")
+	testkit.Write(t, []byte("notes"), dir, "x", "notes.txt")
 	im = mustLoad(t, mustOpen(t, name+"[channels=rgb]"))
 	if want := []byte{10, 10, 10, 200, 200, 200, 1, 2, 3, 250, 100, 0}; im.Shape.Channels != 3 || !bytes.Equal(im.Pixels, want) {
 		t.Errorf("grey beside colour gives %v, %v; expected %v", im.Shape, im.Pixels, want)
@@ -258,7 +260,7 @@ func TestLoadTriesAgain(t *testing.T) {
 	if _, err := d.Load(t.Context()); err == nil {
 		t.Fatal("an empty folder loads")
 	}
-	writeFile(t, pngBytes(t, patternImage(0, 3, 3)), dir, "class", "1.png")
+	testkit.Write(t, pngBytes(t, patternImage(0, 3, 3)), dir, "class", "1.png")
 	if im := mustLoad(t, d); im.Len() != 1 {
 		t.Errorf("%d images after the folder is filled; expected 1", im.Len())
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -28,7 +29,7 @@ func realBytes(t testing.TB, dtype, shape string, values ...float64) []byte {
 func TestReadAnyArray(t *testing.T) {
 	values := []float64{0, .5, 1, -.25, 1.5, .1, 2, 3, 4, 5, 6, 7}
 	for dtype, data := range map[string][]byte{"<f4": realBytes(t, "<f4", "(2, 1, 2, 3)", values...), "<f8": realBytes(t, "<f8", "(2, 1, 2, 3)", values...)} {
-		a, err := ReadAnyArray(t.Context(), writeFile(t, data, t.TempDir(), "a.npy"))
+		a, err := ReadAnyArray(t.Context(), testkit.Write(t, data, t.TempDir(), "a.npy"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +38,7 @@ func TestReadAnyArray(t *testing.T) {
 			t.Errorf("%s: %+v", dtype, a)
 		}
 	}
-	a, err := ReadAnyArray(t.Context(), writeFile(t, npyBytes("|u1", "False", "(1, 1, 3)", []byte{0, 51, 255}), t.TempDir(), "a.npy"))
+	a, err := ReadAnyArray(t.Context(), testkit.Write(t, npyBytes("|u1", "False", "(1, 1, 3)", []byte{0, 51, 255}), t.TempDir(), "a.npy"))
 	if err != nil || !slices.Equal(a.Bytes, []byte{0, 51, 255}) || a.Real != nil || !slices.Equal(a.Reals(), []float32{0, .2, 1}) {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -60,7 +61,7 @@ func TestReadAnyArrayErrors(t *testing.T) {
 		"short":              {realBytes(t, "<f4", "(2, 1, 2)", 0, 0, 0), "12 bytes of data; expected 16"},
 		"big-endian doubles": {npyBytes(">f8", "False", "(1, 1, 1)", make([]byte, 8)), `">f8"`},
 	} {
-		if _, err := ReadAnyArray(t.Context(), writeFile(t, c.data, t.TempDir(), "a.npy")); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadAnyArray(t.Context(), testkit.Write(t, c.data, t.TempDir(), "a.npy")); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; expected %q", name, err, c.want)
 		}
 	}
@@ -85,7 +86,7 @@ func FuzzReadReal(f *testing.F) {
 	f.Add(realBytes(f, "<f8", "(2, 1, 1)", 1, math.NaN()))
 	f.Add(realBytes(f, "<f4", "(1, 1, 1, 4)", 0, 1, 2, 3))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := ReadAnyArray(t.Context(), writeFile(t, data, t.TempDir(), "a.npy"))
+		a, err := ReadAnyArray(t.Context(), testkit.Write(t, data, t.TempDir(), "a.npy"))
 		if err != nil {
 			return
 		}

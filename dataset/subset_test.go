@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -23,8 +24,8 @@ func numbered(t testing.TB, n, classes int, label func(i int) int) *Dataset {
 	}
 	labels[0] = byte(classes - 1) // the number of classes is that of the labels
 	dir := t.TempDir()
-	images := writeFile(t, npyBytes("|u1", "False", fmt.Sprintf("(%d, 1, 1)", n), make([]byte, n)), dir, "images.npy")
-	labelFile := writeFile(t, npyBytes("|u1", "False", fmt.Sprintf("(%d,)", n), labels), dir, "labels.npy")
+	images := testkit.Write(t, npyBytes("|u1", "False", fmt.Sprintf("(%d, 1, 1)", n), make([]byte, n)), dir, "images.npy")
+	labelFile := testkit.Write(t, npyBytes("|u1", "False", fmt.Sprintf("(%d,)", n), labels), dir, "labels.npy")
 	return mustOpen(t, "npy:"+images+","+labelFile)
 }
 

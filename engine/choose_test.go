@@ -2,8 +2,6 @@ package engine_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // undecided clears the environment's choices, and skips where ONNX Runtime is missing.
@@ -83,10 +82,7 @@ func TestPassedOver(t *testing.T) {
 // Where the named library is damaged the next engine runs, and a warning says so.
 func TestDamagedLibrary(t *testing.T) {
 	undecided(t)
-	junk := filepath.Join(t.TempDir(), "libonnxruntime.so")
-	if err := os.WriteFile(junk, []byte("junk"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	junk := testkit.Write(t, []byte("junk"), t.TempDir(), "libonnxruntime.so")
 	t.Setenv(onnx.Variable, junk)
 	m := open(t, write(t, nil))
 	info, err := m.Info()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // convolutional is a small network with one layer of each common kind, on images of 6 × 5 × 3.
@@ -140,10 +140,7 @@ func changeFirst(t *onnxfile.Tensor, factor float32) {
 // A model and a graph say with what they were compared, and without ONNX Runtime neither is given, but for who asks
 // for it uncompared.
 func TestLayersSayWhetherTheyWereCompared(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "net.onnx")
-	if err := os.WriteFile(path, convolutional(nil), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, convolutional(nil), t.TempDir(), "net.onnx")
 	m, err := Open(path)
 	if err != nil {
 		t.Fatal(err)

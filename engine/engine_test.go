@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -71,9 +72,7 @@ func TestPaths(t *testing.T) {
 // Open reads the card alone: weights that are damaged show at the first batch.
 func TestOpenIsLazy(t *testing.T) {
 	path := write(t, nil)
-	if err := os.WriteFile(path+".safetensors", []byte("damaged"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("damaged"), path+".safetensors")
 	m := open(t, path, engine.Backend("go"))
 	if _, err := m.Info(); err != nil {
 		t.Fatal(err)

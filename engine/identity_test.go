@@ -81,10 +81,7 @@ func TestIdentityCoversWhatComputes(t *testing.T) {
 // A card that names another network than the weights were made for is refused.
 func TestCardOfAnotherNetwork(t *testing.T) {
 	path := write(t, nil)
-	card, err := os.ReadFile(modelfile.CardPath(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	card := testkit.Read(t, modelfile.CardPath(path))
 	os.WriteFile(modelfile.CardPath(path), bytes.Replace(card, []byte(`"name": "small-cnn"`), []byte(`"name": "resnet-8"`), 1), 0o666)
 	if _, err := modelfile.Read(path); err == nil {
 		t.Error("no error")

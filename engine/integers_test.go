@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/intnet"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -70,10 +71,7 @@ func TestIntegersAreOneFunction(t *testing.T) {
 				Seed: 7, Ledger: ledger}); err != nil {
 				t.Fatal(err)
 			}
-			text, err := os.ReadFile(ledger)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Read(t, ledger)
 			if first == nil {
 				first = text
 			} else if !bytes.Equal(text, first) {
@@ -126,10 +124,7 @@ func TestIntegersTakeRealImages(t *testing.T) {
 // A run that was stopped, whenever, goes on and makes the same file.
 func TestExactIsResumed(t *testing.T) {
 	dir := t.TempDir()
-	want, err := os.ReadFile(exact(t, filepath.Join(dir, "whole.intnet")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Read(t, exact(t, filepath.Join(dir, "whole.intnet")))
 	path := filepath.Join(dir, "stopped.intnet")
 	stops := 0
 	for range 30 {
@@ -156,9 +151,7 @@ func TestExactIsResumed(t *testing.T) {
 	if left, _ := filepath.Glob(path + ".*"); len(left) > 0 {
 		t.Errorf("left over: %v", left)
 	}
-	if err := os.WriteFile(path+".part", []byte(`{"record":{"sigma":1},"seen":{}}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(`{"record":{"sigma":1},"seen":{}}`), path+".part")
 	m := open(t, "../notebooks/models/fmnist-cnn-s025")
 	if err := m.QuantizeExact(t.Context(), pictures(30), .25, 1, path); err == nil || !strings.Contains(err.Error(),
 		"is of another network") {
@@ -182,10 +175,7 @@ func TestIntegersHaveNoLayers(t *testing.T) {
 	if names, err := m.ClassNames(); err != nil || len(names) != 10 {
 		t.Errorf("%v, %v", names, err)
 	}
-	bad := filepath.Join(t.TempDir(), "bad.intnet")
-	if err := os.WriteFile(bad, []byte("no network"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	bad := testkit.Write(t, []byte("no network"), t.TempDir(), "bad.intnet")
 	if _, err := engine.Open(bad); err == nil || !strings.Contains(err.Error(),
 		"certspec quantize --exact writes one") {
 		t.Error(err)

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -66,9 +66,7 @@ func TestONNXFile(t *testing.T) {
 	if _, err := bgr.Info(); err == nil || !strings.Contains(err.Error(), "bgr") {
 		t.Errorf("bgr for grey images: %v", err)
 	}
-	if err := os.WriteFile(file, []byte("damaged"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("damaged"), file)
 	if err := classify(t, open(t, file)); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "not an ONNX file") {
 		t.Errorf("damaged: %v", err)
 	}

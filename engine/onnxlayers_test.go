@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -28,18 +29,13 @@ func changed(t *testing.T, change func(m *onnxfile.Model)) string {
 			m.Weights = append(m.Weights, modelfile.Tensor{Name: d.Name, Shape: d.Shape, Values: d.Initialize(3)})
 		}
 	}))
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, file)
 	model, err := onnxfile.Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(model)
-	if err := os.WriteFile(file, onnxfile.Encode(model), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, onnxfile.Encode(model), file)
 	return file
 }
 
@@ -154,13 +150,8 @@ func TestLayersResume(t *testing.T) {
 	if err := run("go"); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(ledger, whole[:len(whole)/2], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Read(t, ledger)
+	testkit.Write(t, whole[:len(whole)/2], ledger)
 	if err := run(engine.ONNXRuntime); err == nil || !strings.Contains(err.Error(), "go") {
 		t.Errorf("on ONNX Runtime: %v; expected that it was begun on go", err)
 	}

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -200,10 +200,7 @@ func (m toy) write(t *testing.T) string {
 // withNaN writes the last value of the last tensor of an ONNX file, a bias of the head, as NaN.
 func withNaN(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, path)
 	m, err := onnxfile.Decode(data)
 	if err != nil {
 		t.Fatal(err)
@@ -212,9 +209,7 @@ func withNaN(t *testing.T, path string) string {
 		if tensor := &m.Graph.Initializers[i]; len(tensor.Dims) == 1 && tensor.Dims[0] == 4 && tensor.Type == onnxfile.Float32 {
 			copy(tensor.Raw[len(tensor.Raw)-4:], []byte{0, 0, 0xc0, 0x7f})
 			path = filepath.Join(t.TempDir(), "nan.onnx")
-			if err := os.WriteFile(path, onnxfile.Encode(m), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, onnxfile.Encode(m), path)
 			return path
 		}
 	}

@@ -17,18 +17,3 @@ func ExampleTables() {
 	fmt.Println(all[0].Title, all[0].Columns[:2], all[0].Rows[0][0])
 	// Output: Average certified radius on CIFAR-10-C [model clean] Gaussian
 }
-
-// What is left to be made in a folder.
-func ExampleStatus() {
-	tables, err := experiment.Status("../notebooks/results/experiments/A-evidence")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	left := 0
-	for _, t := range tables {
-		left += t.Jobs - t.Done
-	}
-	fmt.Println(len(tables) > 0, left >= 0)
-	// Output: true true
-}

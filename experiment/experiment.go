@@ -75,13 +75,6 @@ func Tables(ctx context.Context, folder, name string) ([]*table.Table, error) {
 	return f.Tables(), nil
 }
 
-// Progress says how much of a table is done.
-type Progress struct {
-	Table      string
-	Jobs, Done int
-	Failed     []error // networks that cannot be made
-}
-
 // Beside reads a table of a folder beside the published one: published, ours, difference. Its note says what differs.
 //
 // Errors: those of Table; a table without published numbers.
@@ -99,19 +92,6 @@ func Beside(folder, name string) (*table.Table, error) {
 		return nil, fmt.Errorf("experiment: no published numbers of %s are known", f.Name)
 	}
 	return f.Beside(built.Published), nil
-}
-
-// Status says how much of every table of a folder is done.
-func Status(folder string) (all []Progress, err error) {
-	_, progress, err := plan.Status(folder)
-	for _, p := range progress {
-		one := Progress{Table: p.Table, Jobs: p.Jobs, Done: p.Done}
-		for _, f := range p.Failed {
-			one.Failed = append(one.Failed, f)
-		}
-		all = append(all, one)
-	}
-	return all, err
 }
 
 // Certified are the networks of a folder that were certified on clean images and under corruptions, for the line of

@@ -3,13 +3,13 @@ package lines
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/lines/classfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -33,9 +33,7 @@ func TestPredictionFolders(t *testing.T) {
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(folder, "1", name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), folder, "1", name)
 	}
 	for text, want := range map[string]string{"[1, 2, 3]": "has 4 predictions, and c 3", "[1, 2": "neither a .npy file nor a list", "[1.5]": "neither", "\x93NUMPY\x01": "1/c.json"} {
 		write("c.json", text)

@@ -2,10 +2,10 @@ package lines_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -13,11 +13,7 @@ import (
 func TestReadByForm(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return testkit.Write(t, []byte(text), folder, name)
 	}
 	bench := write("bench.csv", ",gaussian_noise,fog\n,1,1\na,0.5,0.75\n")
 	if _, err := lines.Read(bench, lines.CSV{}); !errors.Is(err, lines.ErrImages) {

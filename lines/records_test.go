@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestRecordsRoundTrip(t *testing.T) {
@@ -98,9 +100,7 @@ func TestPutRecord(t *testing.T) {
 		}
 	}
 	text, _ := os.ReadFile(path)
-	if err := os.WriteFile(path, append(text, `{"model":"c","per`...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, append(text, `{"model":"c","per`...), path)
 	if err := PutRecord(path, Record{Model: "d"}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func testbed(t testing.TB) Models {
@@ -38,10 +40,7 @@ func TestTestbedFile(t *testing.T) {
 	if len(models) != 338 || groups["torchvision"] != 28 || groups["robustness"] != 5 || groups["clip"] != 2 {
 		t.Errorf("%d models, %v; the file has 338, of which 28, 5 and 2 are of those groups", len(models), groups)
 	}
-	text, err := os.ReadFile(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed", "robustness_top1s.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, os.Getenv("CERTSPEC_DATA"), "imagenet-testbed", "robustness_top1s.csv")
 	blank, joined := 0, 0
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n")[1:] {
 		for _, cell := range strings.Split(strings.TrimRight(line, "\r"), ",") {

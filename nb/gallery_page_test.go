@@ -18,6 +18,7 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/nb"
 )
 
@@ -126,9 +127,7 @@ func TestGallery(t *testing.T) {
 		file := strings.ReplaceAll(name, " ", "-") + kind
 		kept[file] = true
 		if *update {
-			if err := os.WriteFile(filepath.Join(folder, file), picture, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, picture, folder, file)
 		}
 		stored, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil {
@@ -150,9 +149,7 @@ func TestGallery(t *testing.T) {
 	}
 	text := strings.TrimRight(page.String(), "\n") + "\n"
 	if *update {
-		if err := os.WriteFile("../docs/gallery/README.md", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), "../docs/gallery/README.md")
 	}
 	if now, err := os.ReadFile("../docs/gallery/README.md"); err != nil || string(now) != text {
 		t.Errorf("docs/gallery/README.md is not what go test ./nb -run Gallery -update writes (%v)", err)

@@ -2,12 +2,12 @@ package nb
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -76,9 +76,7 @@ func TestStarts(t *testing.T) {
 		"m-s1.csv": "image,label,clean,fog-3,contrast-3\n7,0,0.5,0.25,0.75\n9,1,x,0.125,a\n",
 		"m-s2.csv": "image,label,clean,fog-3,contrast-3\n7,0,0.25,0.5,0.5\n9,1,1,x,x\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), dir, name)
 	}
 	for cells, want := range map[string][][]float64{
 		"clean": {{.5, 0}, {.25, 1}},

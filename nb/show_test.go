@@ -20,6 +20,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
@@ -165,13 +166,9 @@ func TestErrorsEndTheCell(t *testing.T) {
 // by a shell that ends at once.
 func TestCellEndsWithItsKernel(t *testing.T) {
 	if mark := os.Getenv("NB_TEST_CELL"); mark != "" {
-		if err := os.WriteFile(mark, []byte("runs"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte("runs"), mark)
 		<-Context().Done()
-		if err := os.WriteFile(mark, []byte("stopped"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte("stopped"), mark)
 		return
 	}
 	if runtime.GOOS == "windows" {

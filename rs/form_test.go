@@ -11,16 +11,14 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Whatever reads a ledger refuses one whose header two readers may understand otherwise, though its digest is right.
 func TestEveryReaderRefusesASecondHeader(t *testing.T) {
-	good, err := os.ReadFile("testdata/v1-staged.ledger")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Read(t, "testdata/v1-staged.ledger")
 	altered := bytes.Replace(good, []byte(`"alpha":0.001,`), []byte(`"alpha":0.000001,"ALPHA":0.001,`), 1)
 	altered = altered[:bytes.LastIndex(altered, []byte("sha256 "))]
 	altered = fmt.Appendf(altered, "sha256 %x\n", sha256.Sum256(altered))

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -53,10 +53,8 @@ func FuzzLedgerReaders(f *testing.F) {
 	dir := f.TempDir() // of this process, for all inputs
 	in := filepath.Join(dir, "in")
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
-		for _, b := range [][]byte{edit.At(bases[int(which)%len(bases)], at, cut, put)} {
-			if err := os.WriteFile(in, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+		for _, b := range [][]byte{testkit.Edit(bases[int(which)%len(bases)], at, cut, put)} {
+			testkit.Write(t, b, in)
 			verified, err := rs.Verify(t.Context(), in)
 			if verified.Scores == "missing" {
 				err = fs.ErrNotExist // what is written anew takes its scores along

@@ -75,14 +75,9 @@ func TestMerge(t *testing.T) {
 					continue // blocks of two splits do not meet
 				}
 				files := shards(t, m, data, opt, by, of)
-				copied := filepath.Join(t.TempDir(), "again")
-				if err := os.WriteFile(copied, testkit.Read(t, files[0]), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				copied := testkit.Write(t, testkit.Read(t, files[0]), t.TempDir(), "again")
 				if opt.Scores > 0 {
-					if err := os.WriteFile(scorefile.Path(copied), testkit.Read(t, scorefile.Path(files[0])), 0o666); err != nil {
-						t.Fatal(err)
-					}
+					testkit.Write(t, testkit.Read(t, scorefile.Path(files[0])), scorefile.Path(copied))
 				}
 				files = append(files, copied)
 				rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
@@ -183,20 +178,13 @@ func TestMergePartial(t *testing.T) {
 // altered changes the only occurrence of a text in a closed ledger, and its digest with it.
 func altered(t testing.TB, file, old, new string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Read(t, file)
 	if n := strings.Count(string(b), old); n != 1 {
 		t.Fatalf("%q comes %d times in\n%s", old, n, b)
 	}
 	b = []byte(strings.Replace(string(b), old, new, 1))
 	b = sealed(b)
-	out := filepath.Join(t.TempDir(), "altered.ledger")
-	if err := os.WriteFile(out, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return testkit.Write(t, b, t.TempDir(), "altered.ledger")
 }
 
 // sealed gives a closed ledger the digest of its lines.

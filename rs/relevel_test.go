@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -106,9 +106,7 @@ func TestOpenAtOfABet(t *testing.T) {
 	for i, hits := range []int{19, 18} {
 		text += fmt.Sprintf("%d 1 0 1 0 1:20\n%d 1 1 2 0 0:%d 1:%d\n", i, i, 20-hits, hits)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(text), path)
 	run, err := rs.Open(path)
 	if err != nil || len(run.Rows) != 2 || run.Abstained() != 0 {
 		t.Fatalf("%+v, %v", run, err)
@@ -120,9 +118,7 @@ func TestOpenAtOfABet(t *testing.T) {
 		t.Errorf("%+v, %+v", a, b)
 	}
 	bad := strings.Replace(text, `"name":"betting"`, `"name":"fixed"`, 1)
-	if err := os.WriteFile(path, []byte(bad), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(bad), path)
 	if _, err := rs.OpenAt(path, .001); err == nil {
 		t.Error("a rule with looks that it does not have is no error")
 	}

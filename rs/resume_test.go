@@ -154,9 +154,7 @@ func tear(t *testing.T, path string, n int) {
 	t.Helper()
 	b := testkit.Read(t, path)
 	keep := max(bytes.IndexByte(b, '\n')+1, len(b)-n)
-	if err := os.WriteFile(path, b[:keep], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, b[:keep], path)
 }
 
 func firstDifference(got, want []byte) string {
@@ -268,9 +266,7 @@ func TestOpenUnfinishedLedger(t *testing.T) {
 	at := bytes.Index(bytes.Join(lines, nil), []byte("claims"))
 	b := testkit.Read(t, opt.Ledger)[:at]
 	b = b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1] // and the last look
-	if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, b, opt.Ledger)
 	run, err := rs.Open(opt.Ledger)
 	if err != nil {
 		t.Fatal(err)
@@ -289,9 +285,7 @@ func TestForeignLedgers(t *testing.T) {
 	for _, b := range [][]byte{closed, closed[:at], closed[:at-30]} {
 		try := func(name, field string, change func(*rs.Options, *model, *memory)) {
 			t.Helper()
-			if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, b, opt.Ledger)
 			o, m, images := opt, model{Classifier: inner}, *data.Images
 			source := memory{&images}
 			change(&o, &m, &source)
@@ -321,9 +315,7 @@ func TestForeignLedgers(t *testing.T) {
 	// Another program may go on.
 	b := bytes.Replace(closed[:at-30], []byte(`"version":"devel"`), []byte(`"version":"v0.0.1"`), 1)
 	b = b[:bytes.LastIndexByte(b, '\n')+1]
-	if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, b, opt.Ledger)
 	if run := certify(t, inner, data, opt); !run.Complete() {
 		t.Error("not complete")
 	}
@@ -333,9 +325,7 @@ func TestForeignLedgers(t *testing.T) {
 		{"\n3 0 0 1 ", "\n3 1 0 1 ", "image 3 goes on"},
 		{"\n0 -1 0 1 ", "\n0 -1 0 2 ", "sum to 100"},
 	} {
-		if err := os.WriteFile(opt.Ledger, bytes.ReplaceAll(closed[:at], []byte(c.old), []byte(c.new)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, bytes.ReplaceAll(closed[:at], []byte(c.old), []byte(c.new)), opt.Ledger)
 		if _, err := rs.Certify(t.Context(), inner, data, opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q for %q: error %v, want one with %q", c.new, c.old, err, c.want)
 		}
@@ -350,9 +340,7 @@ func TestResumeVersion1(t *testing.T) {
 	now := testkit.Read(t, opt.Ledger)
 	old := bytes.Replace(now, []byte(`"version":3`), []byte(`"version":1`), 1)
 	at := bytes.Index(old, []byte("claims "))
-	if err := os.WriteFile(opt.Ledger, old[:at/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, old[:at/2], opt.Ledger)
 	run := certify(t, inner, data, opt)
 	want, got := bytes.Split(old, []byte("\n")), bytes.Split(testkit.Read(t, opt.Ledger), []byte("\n"))
 	for i := range want[:len(want)-2] { // the last line is the digest, of another header

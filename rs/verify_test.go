@@ -130,9 +130,7 @@ func TestVersion1Resumes(t *testing.T) {
 		want := testkit.Read(t, oldLedgers[i])
 		opt.Ledger = filepath.Join(t.TempDir(), "old")
 		for _, n := range []int{len(want) / 2, len(want) - 200, len(want)} {
-			if err := os.WriteFile(opt.Ledger, want[:n], 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, want[:n], opt.Ledger)
 			certify(t, m, data, opt)
 			if got := testkit.Read(t, opt.Ledger); !bytes.Equal(got, want) {
 				t.Errorf("%s from %d bytes: %s", oldLedgers[i], n, firstDifference(got, want))

@@ -42,18 +42,7 @@ func Bytes(shape pixel.Shape, pixels []uint8) Source {
 // Difference is a source of the differences of stored images, pixels − minus, pair by pair: what a corruption has
 // changed.
 func Difference(shape pixel.Shape, pixels, minus []uint8) (Source, error) {
-	if len(pixels) != len(minus) {
-		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many",
-			count(shape, len(pixels)), count(shape, len(minus)), shape)
-	}
-	return Source{Shape: shape, Len: count(shape, len(pixels)), Plane: func(dst []float64, image, channel int) error {
-		x, y := pixels[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
-		for k := range dst {
-			at := k*shape.Channels + channel
-			dst[k] = float64(int(x[at])-int(y[at])) / pixel.Steps
-		}
-		return nil
-	}}, nil
+	return difference(shape, pixels, minus, pixel.Steps)
 }
 
 // Real is a source of real images, HWC, one after the other, in units of the full range, clipped or not.
@@ -69,6 +58,10 @@ func Real(shape pixel.Shape, values []float32) Source {
 
 // RealDifference is Difference of real images.
 func RealDifference(shape pixel.Shape, values, minus []float32) (Source, error) {
+	return difference(shape, values, minus, 1)
+}
+
+func difference[T uint8 | float32](shape pixel.Shape, values, minus []T, steps float64) (Source, error) {
 	if len(values) != len(minus) {
 		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many",
 			count(shape, len(values)), count(shape, len(minus)), shape)
@@ -77,7 +70,7 @@ func RealDifference(shape pixel.Shape, values, minus []float32) (Source, error) 
 		x, y := values[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
 		for k := range dst {
 			at := k*shape.Channels + channel
-			dst[k] = float64(x[at]) - float64(y[at])
+			dst[k] = (float64(x[at]) - float64(y[at])) / steps
 		}
 		return nil
 	}}, nil

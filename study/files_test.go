@@ -2,11 +2,11 @@ package study
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -71,19 +71,11 @@ func TestOpenFilesErrors(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), path)
 		return path
 	}
 	ledger := func(name, of string, lines int) string { // but for the last lines
-		text, err := os.ReadFile(results + of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, results+of)
 		kept := strings.SplitAfter(string(text), "\n")
 		return filepath.Dir(write(name+"/clean.ledger", strings.Join(kept[:len(kept)-1-lines], "")))
 	}

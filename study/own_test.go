@@ -3,7 +3,6 @@ package study_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	_ "github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/study"
 )
 
@@ -30,10 +30,7 @@ func TestOwnStudy(t *testing.T) {
 	for i, radius := range []float64{.2, 0, .9} { // the last one lies above .25 Φ⁻¹(.001^(1/200)) = .455
 		text += fmt.Sprintf("%d\t%d\t%d\t%g\t1\n", list.IDs[i], list.Labels[i], list.Labels[i], radius)
 	}
-	log := filepath.Join(dir, "log.tsv")
-	if err := os.WriteFile(log, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	log := testkit.Write(t, []byte(text), dir, "log.tsv")
 	network := "../notebooks/models/fmnist-cnn-s025"
 	s := study.New(filepath.Join(dir, "mine"), data)
 	s.Samples, s.Severities, s.Engine = 200, []int{3}, "go"

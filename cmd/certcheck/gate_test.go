@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/attest"
 	gating "github.com/certspec/certspec/internal/rs/gate"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The verdict of a gate follows from its record; an altered record is refused, or says another verdict only where its
@@ -49,10 +50,7 @@ func TestGate(t *testing.T) {
 		if code := run([]string{"--gate", o.Record}, &says, &says); code != 0 || !strings.Contains(says.String(), want) {
 			t.Errorf("code %d, %s, expected %q", code, &says, want)
 		}
-		text, err := os.ReadFile(o.Record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, o.Record)
 		said, err := attest.Gate(out, o.Record)
 		if reason := stated(string(said), text, nil); (reason != "") != (out.Verdict == gating.Undecided) ||
 			err != nil && out.Verdict != gating.Undecided {
@@ -125,10 +123,7 @@ func TestBrokenRecords(t *testing.T) {
 	if _, err := gating.Run(t.Context(), old, old, im.Indexed(), o); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(o.Record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, o.Record)
 	good := string(data)
 	first, second, _ := strings.Cut(good, "\n")
 	line, rest, _ := strings.Cut(second, "\n")
@@ -177,9 +172,7 @@ func TestBrokenRecords(t *testing.T) {
 		if c.again == "" {
 			continue // which a run goes on from
 		}
-		if err := os.WriteFile(o.Record, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(c.text), o.Record)
 		if _, err := gating.Run(t.Context(), old, old, im.Indexed(), o); err == nil || !strings.Contains(err.Error(), c.again) {
 			t.Errorf("%s: the program says %v; expected %q", name, err, c.again)
 		}
@@ -217,10 +210,7 @@ func TestGateOfGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(o.Record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, o.Record)
 		text := string(data)
 		found, reason, _ := verdict(text)
 		if reason != "" || found.word != string(out.Verdict) || len(found.groups) != len(out.Tested) {
@@ -302,10 +292,7 @@ func TestOldRecord(t *testing.T) {
 	if code := run([]string{"--gate", file}, &says, &says); code != 0 || !strings.Contains(says.String(), "fail after") {
 		t.Errorf("code %d: %s", code, &says)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, file)
 	renamed := strings.Replace(string(data), `"name":"step"`, `"name":"stop"`, 1)
 	if _, reason, _ := verdict(renamed); !strings.Contains(reason, "the seed does not follow") {
 		t.Errorf("renamed: %q", reason)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,10 +46,7 @@ func TestLedgerLargerThanMemory(t *testing.T) {
 	if err := a.Write(&claims, []float64{0}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(filepath.Dir(path), "claims")
-	if err := os.WriteFile(file, claims.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Write(t, claims.Bytes(), filepath.Dir(path), "claims")
 	var out, errs bytes.Buffer
 	if code := run([]string{"--claims", file, path}, &out, &errs); code != 0 || !strings.Contains(out.String(), "all 600 claims follow") {
 		t.Errorf("code %d: %s%s", code, &out, &errs)

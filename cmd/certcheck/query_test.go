@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
 	asking "github.com/certspec/certspec/internal/rs/query"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -46,10 +46,7 @@ func TestQueries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	altered, passed := 0, 0
 	for _, file := range ledgers {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		c, reason := check(bytes.NewReader(data), 1e9)
 		if reason != "" {
 			t.Fatal(reason)

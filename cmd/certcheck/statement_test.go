@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/internal/rs/attest"
 	asking "github.com/certspec/certspec/internal/rs/query"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The statements of the program on ledgers of every rule hold, and none that is altered does, nor one on another ledger.
@@ -26,10 +26,7 @@ func TestStatements(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	altered := 0
 	for at, file := range ledgers {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		a, err := asking.Ask(t.Context(), file, asking.Question{TopK: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -48,10 +45,7 @@ func TestStatements(t *testing.T) {
 			if reason := stated(string(text), data, c); reason != "" {
 				t.Fatalf("%s, %s: %s", file, kind, reason)
 			}
-			other, err := os.ReadFile(ledgers[(at+1)%len(ledgers)])
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := testkit.Read(t, ledgers[(at+1)%len(ledgers)])
 			if stated(string(text), other, nil) == "" {
 				t.Errorf("%s: the statement holds for another ledger", file)
 			}
@@ -140,9 +134,7 @@ func TestStatementCommand(t *testing.T) {
 		{"x", file, "not a statement", 1},
 		{string(text), "nothing", "no such file", 1},
 	} {
-		if err := os.WriteFile(name, []byte(v.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(v.text), name)
 		var out, errs bytes.Buffer
 		code := run([]string{"--statement", name, v.of}, &out, &errs)
 		if code != v.code || !strings.Contains(out.String()+errs.String(), v.want) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Train a little, certify, attack: what is certified stands.
@@ -74,11 +74,7 @@ func TestAttackOnOtherImages(t *testing.T) {
 		if err := npy.WriteHeader(&file, "|u1", shape...); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, append(file.Bytes(), values...), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return testkit.Write(t, append(file.Bytes(), values...), dir, name)
 	}
 	values := make([]byte, 4*28*28)
 	labels := array("labels.npy", []int{4}, []byte{0, 1, 0, 1})

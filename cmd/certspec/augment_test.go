@@ -18,6 +18,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // imageArray writes n images of 6×5×3, or other sides, and gives the path and the pixels.
@@ -39,9 +40,7 @@ func imageArray(t *testing.T, n int, sides ...int) (path string, pixels []byte) 
 	}
 	file.Write(pixels)
 	path = filepath.Join(t.TempDir(), "in.npy")
-	if err := os.WriteFile(path, file.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, file.Bytes(), path)
 	return path, pixels
 }
 
@@ -56,10 +55,7 @@ func TestAugmentWritesViews(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &result); err != nil || result.Augmentation != "fouriermix(chains=2,real_mode=real)" || fmt.Sprint(result.Shape) != "[4 6 5 3]" || result.Type != "float32" {
 		t.Errorf("%s: %v", text, err)
 	}
-	file, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Read(t, out)
 	if want := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (4, 6, 5, 3), }"; !strings.HasPrefix(string(file), want) {
 		t.Errorf("the file begins with %q; expected %q", file[:min(len(file), 80)], want)
 	}

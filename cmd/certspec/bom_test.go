@@ -5,16 +5,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Editors of some systems begin a text with a byte order mark. Whoever reads text reads the same with it as without.
 func TestByteOrderMarks(t *testing.T) {
 	dir := t.TempDir()
 	images := pictures(t, true, "a", "b")
-	card, err := os.ReadFile(trainedModel + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	card := testkit.Read(t, trainedModel+".json")
 	weights, err := os.ReadFile(trainedModel + ".safetensors")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "net.safetensors"), weights, 0o666)
@@ -49,9 +48,7 @@ func TestByteOrderMarks(t *testing.T) {
 		}
 		var texts [2]string
 		for i, mark := range []string{"", "\ufeff"} {
-			if err := os.WriteFile(path, []byte(mark+c.text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, []byte(mark+c.text), path)
 			text, code := spoken(t, c.args...)
 			if code != 0 {
 				t.Errorf("%s with %q in front: exit code %d: %.300s", c.file, mark, code, text)

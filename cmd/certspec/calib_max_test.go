@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -79,10 +80,7 @@ func TestLargestScoreBelowOneHalf(t *testing.T) {
 
 	intervals := filepath.Join(t.TempDir(), "z.csv")
 	said(t, "calib", "certify", "--ledger", path, "--radii", "0", "--mode", "max", "--out", intervals)
-	b, err := os.ReadFile(intervals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Read(t, intervals)
 	z, err := calib.ReadCSV(intervals, bytes.NewReader(b))
 	if err != nil || len(z.Confidence) != 4 {
 		t.Fatalf("%v: %+v", err, z)

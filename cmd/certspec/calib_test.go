@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The six samples of section 11.E (4) of the specification of certified calibration, with three bins.
@@ -19,11 +20,7 @@ const sixSamples = "\ufeffcorrect,lower,upper,confidence\r\n" +
 
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testkit.Write(t, []byte(text), t.TempDir(), name)
 }
 
 // jsonOf runs a command line and decodes what it prints.

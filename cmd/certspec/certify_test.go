@@ -19,6 +19,7 @@ import (
 	predictcmd "github.com/certspec/certspec/cmd/certspec/predict"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -34,10 +35,7 @@ func output(t *testing.T, args ...string) (string, int) {
 	code := cli.Run(root(), args)
 	os.Stdout = stdout
 	file.Close()
-	b, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Read(t, file.Name())
 	return string(b), code
 }
 
@@ -46,10 +44,7 @@ const publishedLog = "idx\tlabel\tpredict\tradius\tcorrect\ttime\n" +
 	"0\t1\t1\t0.378\t1\t15.4\n20\t1\t-1\t0.0\t0\t15.6\n40\t1\t1\t0.341\t1\t15.7\n60\t1\t1\t0.941\t1\t15.8\n80\t1\t0\t0.2\t0\t1.0\nmean radius 0.4\n"
 
 func TestLogMetrics(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log.tsv")
-	if err := os.WriteFile(path, []byte(publishedLog), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, []byte(publishedLog), t.TempDir(), "log.tsv")
 	text, code := output(t, "ledger", "metrics", path, "--radii", "0.34,0.35", "--json")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 {
@@ -235,10 +230,7 @@ func TestSharedLook(t *testing.T) {
 	if text := run("means", "0.25", 0); strings.Contains(text, "before") {
 		t.Errorf("the first: %s", text)
 	}
-	made, err := os.ReadFile(look)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testkit.Read(t, look)
 	if text := run("means", "0.25", 1); !strings.Contains(text, "compared before") {
 		t.Errorf("the second: %s", text)
 	}
@@ -248,9 +240,7 @@ func TestSharedLook(t *testing.T) {
 	if now, err := os.ReadFile(look); err != nil || string(now) != string(made) {
 		t.Errorf("%v: the file has become %s", err, now)
 	}
-	if err := os.WriteFile(look, []byte("{}"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("{}"), look)
 	cmd, _, stderr := program(t, "certify", "--exec", childModel("means"), "--data", "synthetic/test[count=8]", "--sigma", "1", "--n", "100",
 		"--look", look, "--out", filepath.Join(dir, "other"))
 	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "name another") {

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -47,10 +48,7 @@ func ofStderr(t *testing.T, call func()) string {
 	call()
 	os.Stderr = stderr
 	file.Close()
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, file.Name())
 	return string(text)
 }
 
@@ -196,15 +194,10 @@ func TestOtherImagesAreNotPaired(t *testing.T) {
 	a := again(t, filepath.Join(dir, "a.ledger"), "folder:pics", model, nil)
 	b := again(t, filepath.Join(dir, "b.ledger"), "folder:other", model, nil)
 	renamed := filepath.Join(dir, "c.ledger")
-	text, err := os.ReadFile(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, a)
 	// A name that is equal, of other pixels.
 	other := strings.Replace(string(text), "sha256:folder:pics", "sha256:changed", 1)
-	if err := os.WriteFile(renamed, []byte(other[:strings.Index(other, "claims ")]), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(other[:strings.Index(other, "claims ")]), renamed)
 	for _, path := range []string{b, renamed} {
 		out, code, errs := separately(t, "ledger", "compare", a, path)
 		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "the runs are of different images: folder:pics (sha256:folder:p) and ") {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestCorruptList(t *testing.T) {
@@ -54,9 +55,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Write(images.Pixels)
-	if err := os.WriteFile(in, file.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, file.Bytes(), in)
 	text, err := outputOf(t, "corrupt", "apply", "--name", "fog", "--severity", "3", "--seed", "1", "--set", "synthetic", "--in", in, "--out", out, "--json")
 	if err != nil {
 		t.Fatal(err)
@@ -101,9 +100,7 @@ func TestCorruptWrongUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	file.Write(make([]byte, 64))
-	if err := os.WriteFile(in, file.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, file.Bytes(), in)
 	out := filepath.Join(t.TempDir(), "out.npy")
 	for _, c := range []struct {
 		args, want string

@@ -8,7 +8,6 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // datasetOutput runs a dataset command and gives its standard output.
@@ -72,22 +72,14 @@ func pictures(t *testing.T, grey bool, folders ...string) string {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, folder)
-		if err := os.MkdirAll(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(path, strconv.Itoa(i)+".png"), file.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, file.Bytes(), path, strconv.Itoa(i)+".png")
 	}
 	return dir
 }
 
 func TestDatasetInfoOfPictures(t *testing.T) {
 	dir := pictures(t, false, "n1", "n2")
-	classes := filepath.Join(t.TempDir(), "classes.txt")
-	if err := os.WriteFile(classes, []byte("n2 0 red fox\nn1 1 grey fox\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	classes := testkit.Write(t, []byte("n2 0 red fox\nn1 1 grey fox\n"), t.TempDir(), "classes.txt")
 	flags := []string{"list", "folder:" + dir + "[filter=box,crop=6x5,resize=8,classes=" + classes + "]"}
 	out, err := datasetOutput(t, flags...)
 	for _, want := range []string{

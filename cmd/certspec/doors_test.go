@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The first page has every command once, under one task; the verbs for papers stand there, too.
@@ -90,9 +91,7 @@ func TestRemediesGoOn(t *testing.T) {
 		}
 	}
 	soft := "label,p0,p1,p2\n" + strings.Repeat("0,.7,.2,.1\n1,.2,.7,.1\n", 20)
-	if err := os.WriteFile("soft.csv", []byte(soft), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(soft), "soft.csv")
 	model := childModel("good")
 	for _, c := range []struct{ call, says, then string }{
 		{"spectral heatmap --exec MODEL --data synthetic/test[max_index=2] --sigma 0.25 --n 200 --rule fixed --frequencies 0", "--ledgers is missing: folder of the ledgers",
@@ -163,9 +162,7 @@ func TestSetsOfAFile(t *testing.T) {
 	for i := range 200 {
 		rows += []string{"0;0,7;0,2;0,1\n", "1;0,2;0,7;0,1\n", "2;0,3;0,3;0,4\n", "0;0,1;0,8;0,1\n"}[i%4]
 	}
-	if err := os.WriteFile(file, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(rows), file)
 	text, code := output(t, "calib", "sets", "--probabilities", file, "--miscoverage", "0.1", "--json")
 	var got struct {
 		Calibration, Test, Classes int
@@ -204,10 +201,8 @@ func TestSetsOfAFile(t *testing.T) {
 
 // A debiased error whose estimate is negative is marked, not printed as a 0 that was measured.
 func TestClippedDebiasedError(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "c.csv")
-	if err := os.WriteFile(file, []byte("confidence,label,prediction\n"+strings.Repeat("0.52,1,1\n0.52,1,0\n", 20)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Write(t, []byte("confidence,label,prediction\n"+strings.Repeat("0.52,1,1\n0.52,1,0\n", 20)),
+		t.TempDir(), "c.csv")
 	text, code := output(t, "calib", "metrics", "--in", file)
 	if code != 0 || !strings.Contains(text, "negative, cut to 0") || strings.Contains(text, "debiased ECE, root mean square   0.0") {
 		t.Errorf("exit code %d: %s", code, text)
@@ -230,9 +225,7 @@ func TestWithoutHomeAndOtherForms(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	for name, says := range map[string]string{"net.onnxtxt": "ONNX as text is not read; expected an .onnx file", "net.tflite": "a file of a form that is not read (.tflite)"} {
-		if err := os.WriteFile(name, []byte("ir_version: 8"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte("ir_version: 8"), name)
 		cmd, _, stderr := program(t, "certify", name, "--data", "synthetic/test", "--sigma", "0.25")
 		if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), says) {
 			t.Errorf("%s: %v: %s", name, err, stderr)
@@ -280,11 +273,6 @@ func writePictures(t *testing.T, folder string) {
 		if err := png.Encode(&data, picture); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(filepath.Join(folder, class), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, class, "0.png"), data.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, data.Bytes(), folder, class, "0.png")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -35,10 +36,7 @@ var promised = map[string]func(data []byte) bool{
 // What is written has the form that its ending says, or nothing is computed and the exit code is 2.
 func TestEveryOutputKeepsItsEnding(t *testing.T) {
 	ledger := "../../notebooks/results/quickstart.ledger"
-	samples := filepath.Join(t.TempDir(), "samples.csv")
-	if err := os.WriteFile(samples, []byte("correct,confidence\n1,0.9\n0,0.6\n1,0.7\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	samples := testkit.Write(t, []byte("correct,confidence\n1,0.9\n0,0.6\n1,0.7\n"), t.TempDir(), "samples.csv")
 	scored := scoredLedger(t)
 	verbs := append(outputs(t), [][]string{
 		{"ledger", "plot", ledger, "-o"}, {"ledger", "compare", ledger, ledger, "-o"}, {"ledger", "query", ledger, "-o"},

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A folder with some of the model's classes, as ImageNet-R's, is judged among these alone: the answers are those of the same groups said by hand.
@@ -18,12 +20,7 @@ func TestEvaluateAmongFolders(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text []byte, elem ...string) string {
 		path := filepath.Join(append([]string{dir}, elem...)...)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, text, path)
 		return path
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -53,10 +50,7 @@ func TestEvaluateAmongFolders(t *testing.T) {
 			t.Fatalf("%v, %s", err, out)
 		}
 	}
-	a, err := os.ReadFile(filepath.Join(dir, "preds", "clean", "a.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Read(t, dir, "preds", "clean", "a.npy")
 	if b, err := os.ReadFile(filepath.Join(dir, "preds", "clean", "b.npy")); err != nil || !bytes.Equal(a, b) {
 		t.Errorf("other answers (%v)", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Two models share a table, which "lines fit" reads; predictions of three are what "lines agree" reads.
@@ -30,10 +32,7 @@ func TestEvaluate(t *testing.T) {
 	if _, err := outputOf(t, "lines", "agree", "--id", predictions+"/clean", "--shifted", predictions+"/pixelate"); err == nil || !strings.Contains(err.Error(), "same x") {
 		t.Errorf("%v", err)
 	}
-	groups := filepath.Join(folder, "groups")
-	if err := os.WriteFile(groups, []byte("nothing 3\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	groups := testkit.Write(t, []byte("nothing 3\n"), folder, "groups")
 	for args, want := range map[string]string{
 		"--corrupt fgo":      "fog",
 		"--severity 1":       "--severity without --corrupt",

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // corrupt make that finds no room leaves no folder, and one with files keeps them.
@@ -25,13 +27,7 @@ func TestCorruptMakeWithoutRoom(t *testing.T) {
 	if entries, err := os.ReadDir(folder); !os.IsNotExist(err) {
 		t.Errorf("left: %v, %v", entries, err)
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	mine := filepath.Join(folder, "mine.txt")
-	if err := os.WriteFile(mine, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, nil, folder, "mine.txt")
 	if err := limited("8"); err == nil {
 		t.Fatal("it was not limited")
 	}

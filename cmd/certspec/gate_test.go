@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -62,9 +63,7 @@ func TestGate(t *testing.T) {
 	}
 	table := filepath.Join(t.TempDir(), "groups.csv")
 	rows := "image,label,site\n0,0,a\n1,0,b\n2,0,a\n3,0,b\n4,0,a\n5,0,b\n6,0,a\n7,0,b\n8,0,c\n"
-	if err := os.WriteFile(table, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(rows), table)
 	if text, code = gate("--groups", table, "--column", "site", "--drop", "0.5"); code != 0 || !strings.Contains(text, "by site: 2 groups pass") {
 		t.Errorf("by a file: exit code %d: %s", code, text)
 	}

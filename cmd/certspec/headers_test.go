@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,9 +31,7 @@ func (c changes) apply(t *testing.T, good string) map[string]string {
 func refused(t *testing.T, file, good string, broken map[string]string, readers ...string) {
 	t.Helper()
 	ask := func(reader, text string) (string, int) {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), file)
 		return output(t, strings.Fields(strings.ReplaceAll(reader, "FILE", file))...)
 	}
 	for _, reader := range readers {
@@ -123,14 +120,10 @@ func TestReadersRefuseBrokenHeaders(t *testing.T) {
 	})
 	t.Run("scores", func(t *testing.T) {
 		whole, scores := testkit.Read(t, scored), string(testkit.Read(t, scored+".scores"))
-		if err := os.WriteFile(file+".scores", []byte(scores), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(scores), file+".scores")
 		refused(t, file, string(whole), allSealed(ofLedger.apply(t, chosen(string(whole)))), "calib certify --ledger FILE",
 			"calib table FILE", "calib metrics --ledger FILE")
-		if err := os.WriteFile(file, whole, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, whole, file)
 		broken := changes{
 			"a later version": {`"version":1`, `"version":9`}, "another format": {"certspec-scores", "certspec-stores"},
 			"another run": {`"run":"sha256:`, `"run":"sha256:0`}, "other scores": {`"scores":"`, `"scores":"x`},

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A small file whose numbers are at the ends of their types is refused or read, and never makes its reader panic or
@@ -45,24 +46,16 @@ func TestNumbersOfFilesAtTheirEnds(t *testing.T) {
 	idx := append([]byte{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 4}, make([]byte, 32)...)
 	header := `{"fc.weight":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}`
 	weights := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
-	ledger, err := os.ReadFile(oldLedger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := testkit.Read(t, oldLedger)
 	ood := `{"format":"certspec-ood","version":1}` + "\n20 7 3 -5.1e-01 -2.0e-01 -1.2e+00\nclaims 1\n"
 	if whole, err := filepath.Glob("../../notebooks/results/*.ood"); err == nil && len(whole) > 0 {
 		if data, err := os.ReadFile(whole[0]); err == nil {
 			ood = string(data[:min(len(data), 4000)])
 		}
 	}
-	network, err := os.ReadFile(onnxFile(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := testkit.Read(t, onnxFile(t))
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := os.WriteFile(at("labels.npy"), labels.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, labels.Bytes(), at("labels.npy"))
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, kind := range []struct {
 		name string
@@ -88,9 +81,7 @@ func TestNumbersOfFilesAtTheirEnds(t *testing.T) {
 		}
 		for range tries {
 			data := atItsEnds(random, kind.data)
-			if err := os.WriteFile(at(kind.name), data, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, data, at(kind.name))
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			func() {

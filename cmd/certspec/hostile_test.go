@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -32,10 +33,7 @@ func spoken(t *testing.T, args ...string) (string, int) {
 	os.Stderr = file
 	text, code := output(t, args...)
 	os.Stderr = stderr
-	errs, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	errs := testkit.Read(t, file.Name())
 	return text + string(errs), code
 }
 
@@ -74,10 +72,7 @@ func TestHostileArguments(t *testing.T) {
 // resealed is a file of lines with another first one, and the digest that then follows.
 func resealed(t *testing.T, path, to string, change func(header map[string]any)) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, path)
 	first, rest, _ := bytes.Cut(text, []byte("\n"))
 	var names map[string]any
 	if err := json.Unmarshal(first, &names); err != nil {
@@ -109,9 +104,7 @@ func resealed(t *testing.T, path, to string, change func(header map[string]any))
 		body = body[:at+1]
 		body += fmt.Sprintf("sha256 %x\n", sha256.Sum256([]byte(body)))
 	}
-	if err := os.WriteFile(to, []byte(body), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(body), to)
 	return to
 }
 
@@ -152,10 +145,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	model := at("net")
 	for _, end := range []string{".json", ".safetensors"} {
-		text, err := os.ReadFile(trainedModel + end)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, trainedModel+end)
 		if end == ".json" {
 			var card map[string]any
 			if err := json.Unmarshal(text, &card); err != nil {
@@ -165,9 +155,7 @@ func TestHostileNames(t *testing.T) {
 			card["train"].(map[string]any)["name"], card["classes"].([]any)[0] = hostile, hostile
 			text = []byte(quoted(t, card))
 		}
-		if err := os.WriteFile(model+end, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, text, model+end)
 	}
 	records := at("records.jsonl")
 	var lines []string
@@ -175,29 +163,21 @@ func TestHostileNames(t *testing.T) {
 		lines = append(lines, fmt.Sprintf(`{"model":%s,"labels":{"group":%s,"seed":"1"},"percent":{"cifar10_acc":%d,"cifar10c_acc":%d}}`,
 			quoted(t, fmt.Sprint(hostile, i)), quoted(t, fmt.Sprint(hostile, i%2)), 60+4*i, 40+5*i+i%2))
 	}
-	if err := os.WriteFile(records, []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(strings.Join(lines, "\n")+"\n"), records)
 	recipes := at("own.yaml")
 	title := quoted(t, hostile)
-	if err := os.WriteFile(recipes, []byte("recipes:\n  own/a: {from: A/c10/g, title: "+title+"}\ntables:\n  own: {title: "+title+", rows: [{recipe: own/a}], measure: {radii: [0]}}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("recipes:\n  own/a: {from: A/c10/g, title: "+title+"}\ntables:\n  own: {title: "+title+", rows: [{recipe: own/a}], measure: {radii: [0]}}\n"),
+		recipes)
 	few := at("few")
 	if err := os.CopyFS(few, os.DirFS("../../internal/golden/testdata/first/few")); err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := os.ReadFile(filepath.Join(few, "manifest.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := testkit.Read(t, few, "manifest.json")
 	renamed := bytes.ReplaceAll(manifest, []byte(`"title": "`), []byte(`"title": "`+strings.Trim(title, `"`)))
 	if bytes.Equal(renamed, manifest) {
 		t.Fatal("no title in the manifest")
 	}
-	if err := os.WriteFile(filepath.Join(few, "manifest.json"), renamed, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, renamed, few, "manifest.json")
 	onPics := []string{"--model", model, "--data", "folder:" + pics + "[resize=28x28]", "--engine", "go"}
 	on := []string{"--in", records, "--x", "cifar10_acc", "--y", "cifar10c_acc"}
 	for _, c := range []struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestCommandsWithHugePages(t *testing.T) {
@@ -41,10 +42,7 @@ func TestHugePages(t *testing.T) {
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		weights, err := os.ReadFile(out + ".safetensors")
-		if err != nil {
-			t.Fatal(err)
-		}
+		weights := testkit.Read(t, out+".safetensors")
 		return weights
 	}
 	dir := t.TempDir()

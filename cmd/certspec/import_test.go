@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 const committed = "../../notebooks/models/fmnist-cnn-s025"
@@ -91,10 +92,7 @@ func TestImportMistakes(t *testing.T) {
 // A checkpoint of PyTorch is refused with the line of Python that writes a safetensors file of it.
 func TestImportOfCheckpoints(t *testing.T) {
 	for name, data := range map[string]string{"net.pt": "PK\x03\x04", "my net.pth": "\x80\x02", "net.pth.tar": "PK\x03\x04"} {
-		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, []byte(data), t.TempDir(), name)
 		tensors := strings.TrimSuffix(strings.TrimSuffix(path, ".tar"), filepath.Ext(strings.TrimSuffix(path, ".tar"))) + ".safetensors"
 		quoted := strings.NewReplacer(path, quote(path), tensors, quote(tensors))
 		_, err := outputOf(t, "import", "--weights", path, "--net", "resnet20", "--out", filepath.Join(t.TempDir(), "out"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -18,12 +19,7 @@ func layouts(t *testing.T) map[string][2]string {
 	data := onnxfile.Encode(m)
 	write := func(data []byte, elements ...string) string {
 		path := filepath.Join(append([]string{root}, elements...)...)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, data, path)
 		return path
 	}
 	link := func(to, from string) {

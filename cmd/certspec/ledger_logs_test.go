@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // logs writes two published logs of 20 images, and gives their paths. In the first every radius is 0.25; in the second the
@@ -26,9 +27,7 @@ func logs(t *testing.T) (a, b string) {
 	dir := t.TempDir()
 	a, b = filepath.Join(dir, "a.tsv"), filepath.Join(dir, "b_1.tsv")
 	for path, text := range map[string]string{a: first, b: second} {
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), path)
 	}
 	return a, b
 }
@@ -36,10 +35,7 @@ func logs(t *testing.T) (a, b string) {
 // Of a folder of published logs --cap cuts each radius: by hand, radii .5 and .25 of ten images each, cut at .3.
 func TestLogFolderIsCut(t *testing.T) {
 	a, _ := logs(t)
-	text, err := os.ReadFile(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, a)
 	farther := strings.Replace(string(text), "\t0.25\t", "\t0.5\t", 10)
 	folder := t.TempDir()
 	for name, text := range map[string]string{
@@ -47,12 +43,7 @@ func TestLogFolderIsCut(t *testing.T) {
 		"clean/far.tsv": farther, "corrupted/far/severity_1/fog.tsv": farther,
 	} {
 		file := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), file)
 	}
 	for limit, want := range map[string]string{"0": "+0.125", "0.3": "+0.025", "0.2": "+0.000"} {
 		got, code := output(t, "ledger", "metrics", folder, "--against", "near", "--cap", limit)
@@ -142,10 +133,7 @@ func TestLogBadInput(t *testing.T) {
 		"empty": "", "binary": "\x00\x01\xff\n\x00", "ledger": "{\x00\xff", "inf": publishedLog + "100\t1\t1\tinf\t1\t1\n",
 		"nan": publishedLog + "100\t1\t1\tnan\t1\t1\n", "negative": publishedLog + "100\t1\t1\t-0.1\t1\t1\n",
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, []byte(text), dir, name)
 		if text, code := output(t, "ledger", "metrics", path); code != cli.ExitFailed || text != "" {
 			t.Errorf("%s: exit code %d, %q", name, code, text)
 		}

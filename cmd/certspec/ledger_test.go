@@ -19,6 +19,7 @@ import (
 	ledgercmd "github.com/certspec/certspec/cmd/certspec/ledger"
 	mergecmd "github.com/certspec/certspec/cmd/certspec/merge"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -42,10 +43,7 @@ func TestLedgerInfo(t *testing.T) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
 		}
 	}
-	whole, err := os.ReadFile(oldLedger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Read(t, oldLedger)
 	cut := filepath.Join(t.TempDir(), "cut")
 	os.WriteFile(cut, whole[:bytes.Index(whole, []byte("\n27 2"))-5], 0o666)
 	text, code = output(t, "ledger", "info", cut)
@@ -237,9 +235,7 @@ func TestLedgerOfEarlierDecoder(t *testing.T) {
 		t.Fatalf("%.2000s, %v", text, err)
 	}
 	text = bytes.Replace(text[:bytes.Index(text, []byte("\nclaims"))+1], []byte("[jpeg=go1.26]"), nil, 1)
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, text, path)
 	if code := run("replay", "folder:"+dir); code != 0 {
 		t.Errorf("replay: exit code %d", code)
 	}

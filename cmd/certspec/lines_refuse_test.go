@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/lines/classfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -24,10 +25,8 @@ func TestLinesRefuse(t *testing.T) {
 		"a,9/10,7/10 b,8/10,6/0 c,7/10,5/10":        "line 3: fog: ",
 		"a,9/10,7/10 b,8/10, c,7/10,5/10 d,1/2,2/5": "1 of 4 models are left out, as they have no clean or no fog",
 	} {
-		file := filepath.Join(t.TempDir(), "acc.csv")
-		if err := os.WriteFile(file, []byte("model,clean,fog\n"+strings.ReplaceAll(rows, " ", "\n")+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Write(t, []byte("model,clean,fog\n"+strings.ReplaceAll(rows, " ", "\n")+"\n"),
+			t.TempDir(), "acc.csv")
 		out, err := outputOf(t, "lines", "fit", "--in", file, "--unit", "share", "--x", "clean", "--y", "fog", "--over", "nothing")
 		if err != nil {
 			out = err.Error()
@@ -81,10 +80,7 @@ func TestAgreeRefuses(t *testing.T) {
 		}
 		args := append([]string{"lines", "agree", "--id", filepath.Join(folder, "id"), "--shifted", filepath.Join(folder, "shifted")}, c.args...)
 		if c.labels != "" {
-			file := filepath.Join(folder, "labels.json")
-			if err := os.WriteFile(file, []byte(c.labels), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			file := testkit.Write(t, []byte(c.labels), folder, "labels.json")
 			args = append(args, "--labels", file)
 		}
 		if _, err := outputOf(t, args[0], args[1:]...); err == nil || !strings.Contains(err.Error(), c.want) {

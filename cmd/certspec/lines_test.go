@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Scripts read these keys. The six models lie on Φ⁻¹(y) = Φ⁻¹(x) − ½ up to rounding to whole images, the last one above it.
@@ -16,9 +17,7 @@ func TestLinesFit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "acc.csv")
 	text := "model,group,clean,fog\na,standard,6000/10000,4027/10000\nb,standard,7000/10000,5097/10000\nc,standard,8000/10000,6338/10000\nd,standard,9000/10000,7827/10000\n" +
 		"e,standard,9500/10000,8738/10000\nf,ours,8000/10000,7338/10000\n"
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(text), file)
 	out, err := outputOf(t, "lines", "fit", "--in", file, "--x", "clean", "--y", "fog", "--baseline", "group=standard", "--resamples", "200", "--json")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -34,9 +35,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	file, dir := onnxFile(t), t.TempDir()
-	if err := os.WriteFile(file+".json", []byte(`{"mean": [0.5], "channel_order": "bgr"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(`{"mean": [0.5], "channel_order": "bgr"}`), file+".json")
 	certify := func(name string, flags ...string) (string, error) {
 		args := append([]string{"--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed",
 			"--out", filepath.Join(dir, name)}, flags...)
@@ -81,14 +80,8 @@ func TestONNXFlagsInLedger(t *testing.T) {
 
 func TestONNXFlagsWrongUse(t *testing.T) {
 	t.Setenv(dataset.DataVariable, t.TempDir())
-	names := filepath.Join(t.TempDir(), "names.txt")
-	if err := os.WriteFile(names, []byte("cat\n\ndog\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "net.onnx")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	names := testkit.Write(t, []byte("cat\n\ndog\n"), t.TempDir(), "names.txt")
+	file := testkit.Write(t, nil, t.TempDir(), "net.onnx")
 	for want, args := range map[string][]string{
 		"--mean: it is for an ONNX file":        {"--model", "nets/mine", "--mean", "0.5"},
 		"--class-names: it is for an ONNX file": {"--model", "nets/mine", "--class-names", names},
@@ -133,10 +126,7 @@ func TestONNXFlagsImpossible(t *testing.T) {
 	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	file := onnxFile(t)
-	names := filepath.Join(t.TempDir(), "names.txt")
-	if err := os.WriteFile(names, []byte("cat\ndog\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	names := testkit.Write(t, []byte("cat\ndog\n"), t.TempDir(), "names.txt")
 	for want, args := range map[string][]string{
 		"mean has 2 values; images of 32×32×3": {"--mean", "0.5,0.5"},
 		"2 class names for a network with 10":  {"--class-names", names},
@@ -156,10 +146,7 @@ func TestONNXFlagsImpossible(t *testing.T) {
 func TestPreflightSaysWhatApplies(t *testing.T) {
 	engines.NeedONNXRuntime(t)
 	file, dir := onnxFile(t), t.TempDir()
-	classes := filepath.Join(t.TempDir(), "classes.txt")
-	if err := os.WriteFile(classes, []byte("owls 7 owl\ncats 2 cat\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	classes := testkit.Write(t, []byte("owls 7 owl\ncats 2 cat\n"), t.TempDir(), "classes.txt")
 	for i, name := range []string{"owls/a.png", "owls/b.png", "cats/a.png", "cats/b.png"} {
 		im := image.NewRGBA(image.Rect(0, 0, 50, 40))
 		for at := range 50 * 40 {
@@ -208,10 +195,7 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 func TestWaysIn(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"net.pt", "my net.pth", "net.pth.tar", "net.safetensors"} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte("weights"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, []byte("weights"), dir, name)
 		quoted := path
 		if strings.Contains(path, " ") {
 			quoted = "'" + path + "'"

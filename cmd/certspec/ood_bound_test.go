@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // oodModel writes a small network on 32 × 32 × 3 images, as other programs export them.
@@ -37,10 +38,8 @@ func oodModel(t *testing.T, change func(w []float32)) string {
 			{Op: "MatMul", Inputs: []string{"f", "w"}, Outputs: []string{"y"}},
 		},
 	}
-	path := filepath.Join(t.TempDir(), "net.onnx")
-	if err := os.WriteFile(path, onnxfile.Encode(&onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: []onnxfile.OperatorSet{{Version: onnxfile.Opset}}, Graph: graph}), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, onnxfile.Encode(&onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: []onnxfile.OperatorSet{{Version: onnxfile.Opset}}, Graph: graph}),
+		t.TempDir(), "net.onnx")
 	return path
 }
 
@@ -58,10 +57,7 @@ func TestBoundsTakeNoEngine(t *testing.T) {
 // Without ONNX Runtime nothing is proven but with --uncompared, which every report and the header of a record say; a packed network is read.
 func TestBoundsAreOfComparedLayers(t *testing.T) {
 	model, dir := oodModel(t, nil), t.TempDir()
-	data, err := os.ReadFile(model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, model)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(data); err != nil || z.Close() != nil {
@@ -70,9 +66,7 @@ func TestBoundsAreOfComparedLayers(t *testing.T) {
 	file := func(name string, text []byte) string {
 		path := filepath.Join(dir, name)
 		if text != nil {
-			if err := os.WriteFile(path, text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, text, path)
 		}
 		return path
 	}

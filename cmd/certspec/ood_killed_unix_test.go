@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Bounds and attacks that are killed at random moments, and interrupted once, end with the bytes of runs that were not, the points of the
@@ -70,10 +71,7 @@ func TestOODKilled(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, text)
 			}
 			for i := range files {
-				want, err := os.ReadFile(whole[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := testkit.Read(t, whole[i])
 				if got, err := os.ReadFile(files[i]); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s: %d bytes after kills, %d without, or others (%v)", filepath.Base(files[i]), len(got), len(want), err)
 				}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Scripts read the verdict, the method and the witness; the exit code is 0 for every verdict.
@@ -27,18 +27,14 @@ func TestOODProperty(t *testing.T) {
 			{Op: "MatMul", Inputs: []string{"r", "v"}, Outputs: []string{"y"}},
 		},
 	}
-	model := filepath.Join(dir, "net.onnx")
-	if err := os.WriteFile(model, onnxfile.Encode(&onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: []onnxfile.OperatorSet{{Version: onnxfile.Opset}}, Graph: graph}), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	model := testkit.Write(t, onnxfile.Encode(&onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: []onnxfile.OperatorSet{{Version: onnxfile.Opset}}, Graph: graph}),
+		dir, "net.onnx")
 	ask := func(assertion string) (map[string]any, error) {
 		t.Helper()
 		file := filepath.Join(dir, "p.vnnlib")
 		text := "(declare-const X_0 Real)(declare-const X_1 Real)(declare-const Y_0 Real)(declare-const Y_1 Real)\n" +
 			"(assert (>= X_0 0.4))(assert (<= X_0 0.6))(assert (>= X_1 0.4))(assert (<= X_1 0.6))\n" + assertion
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), file)
 		out, err := outputOf(t, "ood", "property", "--model", model, "--property", file, "--json")
 		if err != nil {
 			return nil, err

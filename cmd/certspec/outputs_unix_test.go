@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -28,9 +29,7 @@ func outputs(t *testing.T) [][]string {
 		t.Fatal(err)
 	}
 	file.Write(bytes.Repeat([]byte{0, 9, 200, 40}, 32*32*3/4))
-	if err := os.WriteFile(images, file.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, file.Bytes(), images)
 	return [][]string{
 		{"ledger", "export", ledger, "-o"},
 		{"merge", ledger, "-o"},

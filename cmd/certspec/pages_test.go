@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 var (
@@ -180,12 +181,7 @@ func TestCommandsPage(t *testing.T) {
 	}
 	page := table.String() + pages.String()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(page), path)
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != page {
 		t.Errorf("%s is not what the program says, %v: run this test with -update", path, err)

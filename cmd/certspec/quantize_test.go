@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -26,10 +27,7 @@ func TestQuantize(t *testing.T) {
 	if err != nil || !strings.Contains(out, "on 8-bit integers, ranges of noise samples of 4 images at sigma 0.25") {
 		t.Fatalf("%v, %s", err, out)
 	}
-	first, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Read(t, file)
 	if _, err := outputOf(t, "quantize", "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file); err != nil {
 		t.Fatal(err)
 	}
@@ -119,10 +117,7 @@ func TestQuantize(t *testing.T) {
 func TestQuantizeReadsWeightsInFiles(t *testing.T) {
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	one, dir := onnxFile(t), t.TempDir()
-	data, err := os.ReadFile(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, one)
 	model, err := onnxfile.Decode(data)
 	if err != nil {
 		t.Fatal(err)
@@ -135,15 +130,10 @@ func TestQuantizeReadsWeightsInFiles(t *testing.T) {
 		}
 		name := fmt.Sprintf("w%d.bin", i)
 		last = filepath.Join(dir, name)
-		if err := os.WriteFile(last, bytes.Clone(tensor.Raw), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, bytes.Clone(tensor.Raw), last)
 		tensor.SetExternal(name)
 	}
-	parted := filepath.Join(dir, "net.onnx")
-	if err := os.WriteFile(parted, onnxfile.Encode(model), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	parted := testkit.Write(t, onnxfile.Encode(model), dir, "net.onnx")
 	quantised := func(file string) (network string, source string) {
 		t.Helper()
 		q := filepath.Join(t.TempDir(), "q.onnx")
@@ -155,10 +145,7 @@ func TestQuantizeReadsWeightsInFiles(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &record); err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, q)
 		m, err := onnxfile.Decode(data)
 		if err != nil {
 			t.Fatal(err)
@@ -174,14 +161,9 @@ func TestQuantizeReadsWeightsInFiles(t *testing.T) {
 	if got != want {
 		t.Error("another network from the same weights in files")
 	}
-	weights, err := os.ReadFile(last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := testkit.Read(t, last)
 	weights[len(weights)-1] ^= 0x40
-	if err := os.WriteFile(last, weights, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, weights, last)
 	changed, third := quantised(parted)
 	if changed == want || source == other || other == third || third == source {
 		t.Errorf("a changed byte is not seen: digests %s, %s, %s", source, other, third)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A map that is fitted on one half lowers the certified errors on the other, claims stay in their order, and what was fitted on is not judged.
@@ -40,10 +42,8 @@ func TestRecalibrate(t *testing.T) {
 		t.Errorf("at 0.5, where only a constant is left: %+v", all[1])
 	}
 
-	csv := filepath.Join(t.TempDir(), "p.csv")
-	if err := os.WriteFile(csv, []byte("correct,confidence\n1,.9\n0,.8\n0,.2\n1,.4\n1,.6\n0,.3\n0,.5\n1,.9\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	csv := testkit.Write(t, []byte("correct,confidence\n1,.9\n0,.8\n0,.2\n1,.4\n1,.6\n0,.3\n0,.5\n1,.9\n"),
+		t.TempDir(), "p.csv")
 	for bad, want := range map[string]int{
 		"--ledger " + scored + " --radii 0.1,0.5 --map " + saved: 1, // was fitted on it
 		"--ledger " + scored + " --fit " + scored:                2,

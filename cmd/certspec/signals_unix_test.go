@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -26,10 +27,7 @@ func TestStopSignals(t *testing.T) {
 	if _, code := output(t, args("steady", undisturbed)...); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	want, err := os.ReadFile(undisturbed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Read(t, undisturbed)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGUSR1} {
 		t.Run(signal.String(), func(t *testing.T) {
 			ledger := filepath.Join(t.TempDir(), "stopped.ledger")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The model answers by the mean of an image, which a probe of any frequency but zero leaves nearly as it is.
@@ -71,9 +72,7 @@ func TestErrorMapGoesOn(t *testing.T) {
 	}
 	// The first of five frequencies stands for two corners of the map.
 	old := lines[0] + lines[1][:strings.Index(lines[1], `"error"`)] + "\"error\":0.125}\n" + lines[2][:5]
-	if err := os.WriteFile(path, []byte(old), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(old), path)
 	again := jsonOf(t, args...)["values"].([]any)
 	for k, v := range again {
 		want := whole[k]
@@ -87,9 +86,7 @@ func TestErrorMapGoesOn(t *testing.T) {
 	if text, code := output(t, append(args, "--epsilon", "3")...); code != cli.ExitFailed || text != "" {
 		t.Errorf("another probe: exit code %d: %s", code, text)
 	}
-	if err := os.WriteFile(path, []byte(lines[0]+"{\"u\":0,\"v\":0,\"error\":7}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(lines[0]+"{\"u\":0,\"v\":0,\"error\":7}\n"), path)
 	if text, code := output(t, args...); code != cli.ExitFailed || text != "" {
 		t.Errorf("an error of 7: exit code %d: %s", code, text)
 	}

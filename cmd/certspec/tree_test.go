@@ -97,9 +97,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file.ledger")
 	for _, name := range []string{file, filepath.Join(dir, "model.safetensors"), filepath.Join(dir, "model.json")} {
-		if err := os.WriteFile(name, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, nil, name)
 	}
 	places := []string{"/proc/certspec-none", "/proc/certspec-none/deeper"}
 	if closed := filepath.Join(dir, "closed"); os.Mkdir(closed, 0o555) == nil && os.Geteuid() != 0 {
@@ -406,10 +404,7 @@ func parses(words []string) error {
 // A path whose folder would have to be made in the root of the file system is mistyped; nothing is computed, and nothing made.
 func TestMistypedFolder(t *testing.T) {
 	missing := filepath.Join(string(filepath.Separator), "no such folder of certspec", "deep", "x.ledger")
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Write(t, nil, t.TempDir(), "file")
 	for says, args := range map[string][]string{
 		"there is no folder":    {"certify", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", missing},
 		"there is no folder ":   {"sweep", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", filepath.Dir(missing)},

@@ -25,6 +25,7 @@ import (
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/drawnet"
 )
 
@@ -693,10 +694,7 @@ func TestDrawnBefore(t *testing.T) {
 		t.Fatal("no networks", err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		net, err := drawnet.Decode(data)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -90,9 +91,7 @@ func putBias(t *testing.T, path string, values ...float32) {
 	for _, v := range values {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "b.bin"), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, raw, filepath.Dir(path), "b.bin")
 }
 
 // The same graph with other weights beside it is another model, wherever in the graph they come in; and a
@@ -206,9 +205,7 @@ func TestIdentityOfFiles(t *testing.T) {
 	identity := func(m *onnxfile.Model, files map[string]string) string {
 		path := write(t, m)
 		for name, content := range files {
-			if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(content), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, []byte(content), filepath.Dir(path), name)
 		}
 		file, err := readFile(path, nil, Card{})
 		if err != nil {
@@ -218,9 +215,7 @@ func TestIdentityOfFiles(t *testing.T) {
 		other.Producer, other.ProducerVersion = "somebody", "else"
 		other.Metadata = append(slices.Clone(m.Metadata), onnxfile.Property{Key: "seconds", Value: "17"})
 		path = filepath.Join(filepath.Dir(path), "other.onnx")
-		if err := os.WriteFile(path, onnxfile.Encode(&other), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, onnxfile.Encode(&other), path)
 		again, err := readFile(path, nil, Card{})
 		if err != nil {
 			t.Fatal(err)

@@ -2,13 +2,12 @@ package onnx
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // whole is an integer network with every layer and every ending of one, of random integers.
@@ -73,10 +72,7 @@ func TestIntegerNetworksAsONNX(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(t.TempDir(), "whole.onnx")
-		if err := os.WriteFile(path, file, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, file, t.TempDir(), "whole.onnx")
 		const images = 40
 		size := n.Height * n.Width * n.Channels
 		grid := make([]int16, images*size)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestNoLibrary(t *testing.T) {
@@ -26,11 +28,7 @@ func TestNoLibrary(t *testing.T) {
 
 	dir := t.TempDir()
 	put := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return testkit.Write(t, []byte(text), dir, name)
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.so"):            "no such file",
@@ -70,9 +68,7 @@ static const char *version(void) { return "` + version + `"; }
 static struct { void *api, *version; } base = { api, version };
 void *OrtGetApiBase(void) { return &base; }
 `
-		if err := os.WriteFile(source, []byte(code), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(code), source)
 		if output, err := exec.Command(compiler, "-shared", "-fPIC", "-o", library, source).CombinedOutput(); err != nil {
 			t.Skipf("the C compiler makes no libraries: %v\n%s", err, output)
 		}
@@ -114,9 +110,7 @@ func TestLibraryOfPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"libonnxruntime.so.1.31.1", "onnxruntime_pybind11_state.so", "libonnxruntime.so.txt"} {
-		if err := os.WriteFile(filepath.Join(capi, name), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, nil, capi, name)
 	}
 	want := filepath.Join(capi, "libonnxruntime.so.1.31.1")
 	if got := libraryOfPackage(program, nil); got != want {

@@ -3,13 +3,12 @@ package onnx
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -167,11 +166,7 @@ func softmax(logits []float64) []float64 {
 
 func write(t testing.TB, model *onnxfile.Model) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "model.onnx")
-	if err := os.WriteFile(path, onnxfile.Encode(model), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testkit.Write(t, onnxfile.Encode(model), t.TempDir(), "model.onnx")
 }
 
 // needLibrary skips a test that cannot run without ONNX Runtime.

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/classifier/classifiertest"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -146,9 +147,7 @@ func TestCard(t *testing.T) {
 	l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32}
 	path := write(t, l.model())
 	put := func(text string) {
-		if err := os.WriteFile(path+".json", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), path+".json")
 	}
 	put("\ufeff" + `{"mean": [0.5], "std": [0.25], "channel_order": "bgr", "class_names": ["cat", "dog", "owl"]}`)
 	model, err := Open(path, Options{Card: Card{Mean: []float64{.1, .2, .3}}})
@@ -282,10 +281,7 @@ func TestBadFiles(t *testing.T) {
 		"class names": {good, Options{Card: Card{ClassNames: []string{"cat", "dog"}}}, "2 class names for a network with 3 outputs"},
 		"std":         {good, Options{Card: Card{Std: []float64{1, 2}}}, "std has 2 values; images of 5×4×3 have 3 channels"},
 	} {
-		path := filepath.Join(t.TempDir(), "bad.onnx")
-		if err := os.WriteFile(path, c.data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, c.data, t.TempDir(), "bad.onnx")
 		model, err := Open(path, c.options)
 		if err == nil {
 			_, err = model.Info()

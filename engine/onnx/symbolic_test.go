@@ -3,7 +3,6 @@ package onnx
 import (
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // one is a linear network for a batch of one image, with other nodes in the place of its first and behind its last.
@@ -116,9 +116,7 @@ func TestBatchMadeSymbolicWithWeightsBeside(t *testing.T) {
 	raw := m.Graph.Initializers[0].Raw
 	m.Graph.Initializers[0].SetExternal("w.bin")
 	path := write(t, m)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "w.bin"), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, raw, filepath.Dir(path), "w.bin")
 	model, err := Open(path, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/certspec/certspec/internal/edit"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func frame(head string, a, b uint32, content string) []byte {
@@ -30,7 +30,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(uint8(2), uint16(0), uint8(0), frame(magic, protocolVersion, 1<<31, "{"))
 	f.Add(uint8(2), uint16(0), uint8(0), []byte("Epoch 1\n"))
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
-		data := edit.At(bases[int(which)%len(bases)], at, cut, put)
+		data := testkit.Edit(bases[int(which)%len(bases)], at, cut, put)
 		r := bufio.NewReader(bytes.NewReader(data))
 		h, err := readHello(r)
 		if err != nil {

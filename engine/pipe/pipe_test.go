@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/classifier/classifiertest"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine/pipe"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -233,9 +234,7 @@ func TestIdentity(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "model.py")
 	seen := map[string]string{}
 	for _, content := range []string{"one", "two"} {
-		if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(content), file)
 		for _, words := range [][]string{{file}, {file, "a", "b"}, {file, "ab"}} {
 			got := weights(append([]string{os.Args[0]}, words...)...)
 			if again := weights(append([]string{os.Args[0]}, words...)...); again != got || !strings.HasPrefix(got, "sha256:") {
@@ -327,10 +326,7 @@ func TestLedgerOfKilledPrograms(t *testing.T) {
 		if _, err := rs.Certify(t.Context(), m, images{data}, rs.Options{Sigma: 2, MaxSamples: 1000, Block: 50, Seed: 3, Workers: workers, Ledger: path}); err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, path)
 		return string(text)
 	}
 	want := certify("whole", open(t, "pixel,int16", pipe.Options{}), 1)

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -222,10 +223,7 @@ func TestWriteRead(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	edit := func(t *testing.T, path string, change func(string) string) {
 		t.Helper()
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, path)
 		if changed := change(string(data)); changed == string(data) {
 			t.Fatalf("%s did not change", path)
 		} else if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
@@ -245,9 +243,7 @@ func TestReadErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path+".safetensors", data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, data, path+".safetensors")
 			card, err := ReadCard(path)
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/rs"
 )
@@ -301,10 +301,7 @@ func TestSoftLabelsOfALedger(t *testing.T) {
 		"no such file":                   func(o *Options) { o.Soft += "x" },
 		"it is of other images":          func(o *Options) { o.Soft = softLedger(t, *o, func(label int) int { return 1 - label }) },
 		"it is not finished": func(o *Options) {
-			text, err := os.ReadFile(o.Soft)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Read(t, o.Soft)
 			lines := strings.SplitAfter(string(text), "\n")
 			o.Soft = writeLines(t, lines[:5])
 		},
@@ -358,9 +355,5 @@ func softLedger(t *testing.T, o Options, label func(int) int) string {
 
 func writeLines(t *testing.T, lines []string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "part.ledger")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testkit.Write(t, []byte(strings.Join(lines, "")), t.TempDir(), "part.ledger")
 }

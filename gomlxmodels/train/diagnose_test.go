@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -156,10 +156,8 @@ func TestDiagnosisChangesNothing(t *testing.T) {
 			if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			data, err := os.ReadFile(o.Out + ".checkpoint")
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Read(t, o.Out+".checkpoint")
+			var err error
 			if tensors, metadata, err = modelfile.Decode(data); err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -284,9 +284,7 @@ func TestPruningFromStart(t *testing.T) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
-	if err := os.WriteFile(path("first.rewind.safetensors"), []byte("other"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("other"), path("first.rewind.safetensors"))
 	if _, err := Run(t.Context(), from("damaged", "lth", "first", 0.8, whole)); err == nil || !strings.Contains(err.Error(), "first.rewind.safetensors") {
 		t.Error(err)
 	}

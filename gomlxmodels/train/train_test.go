@@ -18,8 +18,8 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
@@ -197,18 +197,11 @@ func TestOtherCheckpoint(t *testing.T) {
 	o.Test = o.Train
 	expect(o, "train.images is 42 there and 29 here")
 
-	data, err := os.ReadFile(out + ".checkpoint")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(out+".checkpoint", data[:len(data)/2], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, out+".checkpoint")
+	testkit.Write(t, data[:len(data)/2], out+".checkpoint")
 	expect(options(t, dir, out), "net.checkpoint is damaged: truncated")
 	forged := strings.Replace(string(data), `\"Step\":1,`, `\"Step\":9,`, 1)
-	if err := os.WriteFile(out+".checkpoint", []byte(forged), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(forged), out+".checkpoint")
 	expect(options(t, dir, out), "at step 9 of 20, with 0 finished epochs of 5 steps")
 
 	tensors, metadata, err := modelfile.Decode(data)
@@ -243,9 +236,7 @@ func TestOtherCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(out+".checkpoint", forged, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, forged, out+".checkpoint")
 		expect(options(t, dir, out), want)
 	}
 }
@@ -265,7 +256,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add(uint16(0), uint8(0), []byte{})
 	f.Add(uint16(1000), uint8(255), []byte{})
 	f.Fuzz(func(t *testing.T, at uint16, cut uint8, put []byte) {
-		data := edit.At(data, at, cut, put)
+		data := testkit.Edit(data, at, cut, put)
 		s, run, err := decodeCheckpoint(data, p)
 		if err == nil && (run == nil || len(s.weights) != len(p.tensors) || len(s.slots[0]) != len(p.tensors)) {
 			t.Error("half a state was read without an error")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // names lists what a folder holds.
@@ -27,10 +29,7 @@ func names(t *testing.T, dir string) (list []string) {
 
 func content(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, path)
 	return string(data)
 }
 
@@ -170,9 +169,7 @@ func TestSweep(t *testing.T) {
 	left := filepath.Join(dir, prefix+"123")
 	keep := []string{filepath.Base(alive.Name()), prefix + "notes", prefix + "12.txt", ".writing", "writing-1"}
 	for _, name := range append(keep[1:], filepath.Base(left)) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte("x"), dir, name)
 	}
 	if settled > 0 {
 		t.Skipf("left-over files are removed after %v on this system", settled)

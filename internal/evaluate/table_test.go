@@ -1,12 +1,11 @@
 package evaluate
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -25,10 +24,7 @@ func TestPoolAndTable(t *testing.T) {
 	if !reflect.DeepEqual(pooled, want) { // fog is of low frequency, pixelate is not
 		t.Errorf("%+v, want %+v", pooled, want)
 	}
-	path := filepath.Join(t.TempDir(), "acc.csv")
-	if err := os.WriteFile(path, []byte("model,group,clean\na,x,1/10\nb,y,2/10\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, []byte("model,group,clean\na,x,1/10\nb,y,2/10\n"), t.TempDir(), "acc.csv")
 	table, err := ReadTable(path)
 	if err != nil {
 		t.Fatal(err)
@@ -39,9 +35,7 @@ func TestPoolAndTable(t *testing.T) {
 	if got := table.Rows(); !reflect.DeepEqual(got, rows) {
 		t.Errorf("%v, want %v", got, rows)
 	}
-	if err := os.WriteFile(path, []byte("name\na\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("name\na\n"), path)
 	if _, err := ReadTable(path); err == nil {
 		t.Error("a table without a column model passes")
 	}

@@ -10,19 +10,12 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // The adapters in examples/python, beside ART itself and a stand-in for the classes of VERONA.
 func TestExternalAdapters(t *testing.T) {
-	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
-	art, err := pyenv.Ensure(t.Context(), pyenv.Soundness, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	torch := environment(t, pyenv.Bench)
+	art := environment(t, pyenv.Soundness)
 	packages, err := exec.Command(art, "-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -3,10 +3,7 @@
 package external
 
 import (
-	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,24 +11,18 @@ import (
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/query"
-	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The bindings of in-toto read our statements, and the lines of the page sign them; what was altered is refused.
 func TestAttestation(t *testing.T) {
-	page, err := os.ReadFile("../../docs/attestation.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Read(t, "../../docs/attestation.md")
 	_, rest, _ := strings.Cut(string(page), "```python\n")
 	lines, _, found := strings.Cut(rest, "```")
 	if !found {
 		t.Fatal("the page has no lines in Python")
 	}
-	program, err := pyenv.Ensure(context.Background(), pyenv.Attestation, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Attestation)
 	ledger := "../../rs/testdata/v1-staged.ledger"
 	a, err := query.Ask(t.Context(), ledger, query.Question{TopK: 1})
 	if err != nil {
@@ -43,10 +34,7 @@ func TestAttestation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join(t.TempDir(), "statement.json")
-		if err := os.WriteFile(file, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Write(t, text, t.TempDir(), "statement.json")
 		var got struct {
 			Payload, Type string
 			Subjects      map[string]string

@@ -11,7 +11,6 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/calib/predictionset"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // distorted are confidences between 0 and 1 without ties, right with probability sigmoid(.5 ln z − .9 ln(1−z) + .2), which beta maps hold and others do not.
@@ -27,11 +26,7 @@ func distorted(n int, seed uint64) (correct []bool, z []float64) {
 
 func calibrationPython(t *testing.T) string {
 	t.Helper()
-	program, err := pyenv.Ensure(t.Context(), pyenv.Calibration, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
+	return environment(t, pyenv.Calibration)
 }
 
 // ECE and maximum error are those of netcal and torchmetrics, and the maps those of netcal: ours has no larger log-likelihood loss than its, and where both converge the
@@ -118,10 +113,7 @@ func loss(correct []bool, z []float64) (sum float64) {
 // ECE and maximum error are those of torchmetrics.
 func TestExternalTorchmetricsCalibration(t *testing.T) {
 	correct, z := distorted(3000, 7)
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Bench)
 	var want struct{ L1, Max float64 }
 	pythonOf(t, program, `
 import torch

@@ -9,7 +9,6 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // The smooth calibration error is that of its authors' program, for calibrated, over-confident and certain models, few samples and many.
@@ -34,10 +33,7 @@ func TestExternalSmoothECE(t *testing.T) {
 			sets = append(sets, s)
 		}
 	}
-	program, err := pyenv.Ensure(t.Context(), pyenv.Relplot, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Relplot)
 	var want [][2]float64
 	pythonOf(t, program, `
 import os

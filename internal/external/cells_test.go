@@ -21,10 +21,7 @@ func TestCellsInJupyter(t *testing.T) {
 	if _, err := jupyter.Install(context.Background(), data, "", false, progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
-	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Notebook)
 	var got struct {
 		Errors    []string
 		Failed    []string

@@ -15,7 +15,6 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/internal/testkit/engines"
-	"github.com/certspec/certspec/progress"
 )
 
 // residual defines CIFAR residual networks in PyTorch, with the names that the parts have in public
@@ -121,10 +120,7 @@ func TestExternalCheckpoints(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", certspec, "../../cmd/certspec").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Bench)
 	b := engines.Backend(t, "go")
 	const n, classes = 4, 10
 	batch := classifier.Batch{N: n, Real: make([]float32, n*32*32*3)}

@@ -11,7 +11,6 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // corruptStart makes the reference of bench/python and the images of arg ready.
@@ -47,11 +46,7 @@ func corruptImages(t *testing.T, count string) *dataset.Images {
 
 func corruptPython(t *testing.T) string {
 	t.Helper()
-	program, err := pyenv.Ensure(context.Background(), pyenv.Corruptions, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
+	return environment(t, pyenv.Corruptions)
 }
 
 func ours(t *testing.T, im *dataset.Images, s corrupt.Setting) []uint8 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -28,10 +29,7 @@ type page struct {
 
 func newPage(t *testing.T) *page {
 	t.Helper()
-	python, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := environment(t, pyenv.Bench)
 	if _, err := onnx.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +82,8 @@ func TestExternalREADME(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the lines are for linux/amd64")
 	}
-	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	torch := environment(t, pyenv.Bench)
+	text := testkit.Read(t, "../../README.md")
 	block := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindStringSubmatch(string(text))
 	if block == nil {
 		t.Fatal("the README has no lines for a shell")
@@ -144,10 +136,7 @@ func TestExternalREADME(t *testing.T) {
 
 // The page on ONNX files, from the top: what stands in its blocks is run as it is printed.
 func TestExternalONNXPage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/onnx.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../docs/onnx.md")
 	p := newPage(t)
 	blocks := regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1)
 	kinds, output := "", ""
@@ -173,10 +162,7 @@ func TestExternalONNXPage(t *testing.T) {
 
 // The same call stands in a table of a notebook, for grey images of 28×28 pixels.
 func TestExternalNotebookExport(t *testing.T) {
-	text, err := os.ReadFile("../../notebooks/bring-your-own.ipynb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../notebooks/bring-your-own.ipynb")
 	var notebook struct{ Cells []struct{ Source []string } }
 	if err := json.Unmarshal(text, &notebook); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ package external
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -28,7 +27,13 @@ func python(t *testing.T, script string, arg, answer any) {
 
 func interpreter(t *testing.T) string {
 	t.Helper()
-	program, err := pyenv.Ensure(context.Background(), pyenv.External, progress.Messages(t.Logf))
+	return environment(t, pyenv.External)
+}
+
+// environment is the interpreter of an environment, which is installed where it is not there.
+func environment(t *testing.T, e pyenv.Set) string {
+	t.Helper()
+	program, err := pyenv.Ensure(t.Context(), e, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,13 @@ package external
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/certspec/certspec/internal/jupyter"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -24,14 +23,8 @@ func TestHeightsOfPaperNotebooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fouriermix", "act", "guaranteed-ood", "out-of-line"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "notebooks", name+".ipynb"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		copied := filepath.Join(t.TempDir(), name+".ipynb")
-		if err := os.WriteFile(copied, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, "..", "..", "notebooks", name+".ipynb")
+		copied := testkit.Write(t, data, t.TempDir(), name+".ipynb")
 		page, err := jupyter.Page(context.Background(), copied, progress.Messages(t.Logf))
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -29,10 +30,7 @@ type instruction struct{ name, args string }
 
 func dockerfile(t *testing.T) (all []instruction) {
 	t.Helper()
-	text, err := os.ReadFile("../../Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../Dockerfile")
 	text = regexp.MustCompile(`(?m)^#.*\n`).ReplaceAll(text, nil)
 	for line := range strings.SplitSeq(strings.ReplaceAll(string(text), "\\\n", " "), "\n") {
 		if name, args, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
@@ -111,13 +109,8 @@ func TestImage(t *testing.T) {
 
 	env := map[string]string{"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	if authorities := os.Getenv("SSL_CERT_FILE"); authorities != "" { // of a machine behind a proxy of its own
-		data, err := os.ReadFile(authorities)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(root, "authorities.crt"), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, authorities)
+		testkit.Write(t, data, root, "authorities.crt")
 		env["SSL_CERT_FILE"], env["PIP_CERT"] = "/authorities.crt", "/authorities.crt"
 	}
 	for _, name := range []string{"GOPROXY", "GOSUMDB", "PIP_INDEX_URL", "http_proxy", "https_proxy", "no_proxy"} {

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // command runs a program at the root of the repository and gives what it prints.
@@ -44,10 +46,7 @@ func integerResNet(t *testing.T) (certspec, network, data string) {
 			array = append(array, byte(from+(to-from)*x/31))
 		}
 	}
-	images := filepath.Join(dir, "images.npy")
-	if err := os.WriteFile(images, array, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	images := testkit.Write(t, array, dir, "images.npy")
 	command(t, nil, "go", "build", "-o", certspec, "./cmd/certspec")
 	command(t, nil, certspec, "quantize", "notebooks/models/cifar10-resnet20-s025", "--data", "npy:"+images, "--sigma",
 		"0.25", "--out", network)
@@ -110,16 +109,11 @@ func replays(t *testing.T) (ledger, other, network, images string) {
 			t.Errorf("kernel %s: %s", kernel, said)
 		}
 	}
-	text, err := os.ReadFile(ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, ledger)
 	body, _, _ := bytes.Cut(text, []byte("\nsha256 "))
 	body = append(bytes.Replace(body, []byte(`"seed":"7"`), []byte(`"seed":"8"`), 1), '\n')
 	other = filepath.Join(filepath.Dir(network), "other.ledger")
-	if err := os.WriteFile(other, fmt.Appendf(body, "sha256 %x\n", sha256.Sum256(body)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, fmt.Appendf(body, "sha256 %x\n", sha256.Sum256(body)), other)
 	return ledger, other, network, images
 }
 

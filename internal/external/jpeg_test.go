@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/jpeg"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/jpegtest"
 )
 
@@ -141,10 +142,7 @@ with open(arg["Pixels"], "wb") as out:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(pixels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Read(t, pixels)
 	if images.Len() != 10_000 || !bytes.Equal(images.Pixels, want) {
 		t.Errorf("%d images of %d: %s", images.Len(), len(names), distance(images.Pixels, want))
 	}
@@ -185,19 +183,14 @@ func makeJPEG(t *testing.T, dir string) (made []madeJPEG) {
 func save(t *testing.T, dir string, p jpegtest.Picture, what string) madeJPEG {
 	t.Helper()
 	name := fmt.Sprintf("made-%d.jpg", p.Seed)
-	if err := os.WriteFile(filepath.Join(dir, name), p.Encode(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, p.Encode(), dir, name)
 	return madeJPEG{name, what}
 }
 
 func compareJPEG(t *testing.T, dir string, cases []jpegCase) {
 	t.Helper()
 	for _, c := range cases {
-		file, err := os.ReadFile(filepath.Join(dir, c.Name+".jpg"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Read(t, dir, c.Name+".jpg")
 		pixels, f, err := jpeg.Decode(file)
 		switch want, _ := os.ReadFile(filepath.Join(dir, c.Name+".raw")); {
 		case c.Cut && err == nil:

@@ -5,12 +5,12 @@ package external
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/certspec/certspec/internal/jupyter"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
@@ -21,10 +21,7 @@ func TestInterruptInJupyter(t *testing.T) {
 	if _, err := jupyter.Install(context.Background(), data, "", false, progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
-	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Notebook)
 	model, err := filepath.Abs("../../notebooks/models/cifar10-resnet20-s025")
 	if err != nil {
 		t.Fatal(err)
@@ -111,14 +108,8 @@ nb.Must(rs.Certify(nb.Context(), model, data, rs.Options{Sigma: 0.25, MaxSamples
 		t.Errorf("complete at the interrupt: %v; at the end: %v, with %d images", before.Complete(), after.Complete(), len(after.Rows))
 	}
 	// Nothing that was counted before the interrupt was counted again.
-	early, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
-	late, err := os.ReadFile(filepath.Join(folder, "run.ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	early := testkit.Read(t, first)
+	late := testkit.Read(t, folder, "run.ledger")
 	final, _, _ := bytes.Cut(early, []byte("\n~")) // what follows was under way, where anything was
 	final = bytes.TrimSuffix(final, []byte("\n"))
 	if !bytes.HasPrefix(late, append(final, '\n')) || bytes.Count(final, []byte("\n")) < 2 {

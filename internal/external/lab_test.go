@@ -26,7 +26,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // labBudget is what JupyterLab in a browser may take, for each user.
@@ -49,10 +48,7 @@ func TestLab(t *testing.T) {
 		})
 	}
 	t.Run("Python", func(t *testing.T) {
-		torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-		if err != nil {
-			t.Fatal(err)
-		}
+		torch := environment(t, pyenv.Bench)
 		t.Setenv(pyenv.Variable, torch) // the PyTorch that a person has
 		l := openLab(t, program, false)
 		files, _ := filepath.Glob("../../notebooks/python/*.ipynb")

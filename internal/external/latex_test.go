@@ -4,7 +4,6 @@ package external
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/report"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -55,9 +55,7 @@ func TestExternalLaTeX(t *testing.T) {
 		dir := t.TempDir()
 		// What stands behind the end is not read: the mark shows that the end is the one of the document.
 		text = strings.TrimSuffix(text, end) + "\\typeout{to the last line}\n" + end
-		if err := os.WriteFile(filepath.Join(dir, "x.tex"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), dir, "x.tex")
 		cmd := exec.CommandContext(context.Background(), program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "x.tex")
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()

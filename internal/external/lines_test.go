@@ -3,7 +3,6 @@
 package external
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,17 +10,13 @@ import (
 
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/progress"
 )
 
 func near(a, b, within float64) bool { return math.Abs(a-b) <= within*(1+math.Abs(b)) }
 
 // Least squares and influence against statsmodels, Deming's line against SciPy's orthogonal distance regression.
 func TestExternalAccuracyLines(t *testing.T) {
-	program, err := pyenv.Ensure(context.Background(), pyenv.Soundness, progress.Messages(t.Logf)) // it has statsmodels
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Soundness) // it has statsmodels
 	rng := rand.New(rand.NewPCG(11, 1))
 	type set struct {
 		X, Y  []float64

@@ -12,7 +12,6 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // lirpaVariable names a checkout of auto_LiRPA, whose packaged release wants an older PyTorch.
@@ -25,10 +24,7 @@ func TestExternalAutoLiRPA(t *testing.T) {
 	if checkout == "" {
 		t.Skipf("%s names no checkout of auto_LiRPA", lirpaVariable)
 	}
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Bench)
 	path := filepath.Join(t.TempDir(), "net.onnx")
 	const epsilon, classes = 0.02, 5
 	var want struct{ X, IBP, CROWN [][]float64 } // U row by row

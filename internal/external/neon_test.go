@@ -10,7 +10,6 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
 )
 
 // arm64Emulator is a program that runs others for 64-bit ARM: one that is there, or Debian's, unpacked into the cache.
@@ -26,10 +25,7 @@ func arm64Emulator(t *testing.T) string {
 // The NEON forms of the convolution kernels, compiled for ARM and run under emulation, agree with direct sums in float64 to the roundings that
 // the kernels are allowed at their first use.
 func TestExternalNEON(t *testing.T) {
-	python, err := pyenv.Ensure(t.Context(), pyenv.Wheel, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := environment(t, pyenv.Wheel)
 	dir, err := filepath.Abs("../gomlxmodels/xlakernels")
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,10 @@ package external
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // All models that the package onnx tests itself with: read and written they are the bytes they were, and with the graph and
@@ -26,10 +25,7 @@ answer = sorted(glob.glob(os.path.join(os.path.dirname(onnx.__file__), "backend"
 	dir := t.TempDir()
 	renamed := map[string]string{}
 	for i, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		m, err := onnxfile.Decode(data)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -51,10 +47,7 @@ answer = sorted(glob.glob(os.path.join(os.path.dirname(onnx.__file__), "backend"
 		for i := range m.Graph.Outputs {
 			m.Graph.Outputs[i].Name += " renamed"
 		}
-		to := filepath.Join(dir, fmt.Sprint(i)+".onnx")
-		if err := os.WriteFile(to, onnxfile.Encode(m), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		to := testkit.Write(t, onnxfile.Encode(m), dir, fmt.Sprint(i)+".onnx")
 		renamed[file] = to
 	}
 	var differ []string

@@ -13,16 +13,12 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/ood"
-	"github.com/certspec/certspec/progress"
 )
 
 // A convolutional network that PyTorch exports to ONNX, with a residual, average pooling and a normalisation folded in: its logits,
 // interval bounds and CROWN bounds on differences of logits are those of a plain form of both in PyTorch, in float64.
 func TestExternalNetworkBounds(t *testing.T) {
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Bench)
 	path := filepath.Join(t.TempDir(), "net.onnx")
 	const images = 4
 	var want struct {

@@ -4,13 +4,13 @@ package external
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/jupyter"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -22,23 +22,14 @@ func TestPagesNeedNoNetwork(t *testing.T) {
 	}
 	formulas := 0
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		copied := filepath.Join(t.TempDir(), filepath.Base(file))
-		if err := os.WriteFile(copied, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
+		copied := testkit.Write(t, data, t.TempDir(), filepath.Base(file))
 		made, err := jupyter.Page(context.Background(), copied, progress.Messages(t.Logf))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		page, err := os.ReadFile(made)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testkit.Read(t, made)
 		text := string(page)
 		formulas += strings.Count(text, "<math ")
 		if got := regexp.MustCompile(`<(script|link|img|iframe)\b[^>]*\b(src|href)="https?:[^"]*"`).FindString(text); got != "" {
@@ -63,14 +54,8 @@ func TestPagesNeedNoNetwork(t *testing.T) {
 
 // The three lectures of docs/teaching.md as slides: each has its parts, a slide for each cell, sliders, and no plumbing.
 func TestSlidesOfTheLectures(t *testing.T) {
-	data, err := os.ReadFile("../../notebooks/certification.ipynb")
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := filepath.Join(t.TempDir(), "certification.ipynb")
-	if err := os.WriteFile(copied, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, "../../notebooks/certification.ipynb")
+	copied := testkit.Write(t, data, t.TempDir(), "certification.ipynb")
 	for parts, want := range map[string]struct {
 		slides   int
 		in, none string
@@ -83,10 +68,7 @@ func TestSlidesOfTheLectures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page, err := os.ReadFile(made)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testkit.Read(t, made)
 		text := string(page)
 		if n := strings.Count(text, "<section"); n < want.slides {
 			t.Errorf("parts %s: %d slides, want at least %d", parts, n, want.slides)

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/engine/pipe"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -103,9 +104,7 @@ func blocks(t *testing.T, data *dataset.Images) (files []string) {
 		for _, v := range all {
 			bytes = append(bytes, byte(v), byte(uint16(v)>>8))
 		}
-		if err := os.WriteFile(file, bytes, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, bytes, file)
 		files = append(files, file)
 	}
 	return files
@@ -160,10 +159,7 @@ func checkPipe(t *testing.T, program string, data *dataset.Images, inProcess, we
 		t.Errorf("%d of %d images certified, %d with samples of several classes; a weak test", certified, data.Len(), contested)
 	}
 
-	deaths := filepath.Join(t.TempDir(), "deaths")
-	if err := os.WriteFile(deaths, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	deaths := testkit.Write(t, nil, t.TempDir(), "deaths")
 	_, killed := pipeRun(t, data, program, append([]string{"-c", mortal, deaths}, command...)...)
 	if died, err := os.ReadFile(deaths); err != nil || len(died) != 3 {
 		t.Errorf("the program died %d times (%v); expected 3", len(died), err)
@@ -183,9 +179,7 @@ func oneThread(t *testing.T) {
 func writePatches(t *testing.T, data *dataset.Images) (images string) {
 	t.Helper()
 	images = filepath.Join(t.TempDir(), "images")
-	if err := os.WriteFile(images, data.Pixels, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, data.Pixels, images)
 	return images
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // builtWheel is the wheel of this platform. All of TestExternalPython… takes 300 s on two cores.
@@ -53,10 +53,7 @@ func wheelEnvironment(t *testing.T) (bin string) {
 	t.Helper()
 	wheel := builtWheel(t)
 	inspectWheel(t, wheel)
-	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	torch := environment(t, pyenv.Bench)
 	dir := t.TempDir()
 	must := func(program string, args ...string) string {
 		cmd := exec.Command(program, args...)
@@ -71,16 +68,11 @@ func wheelEnvironment(t *testing.T) (bin string) {
 	must(torch, "-m", "venv", venv)
 	bin = filepath.Join(venv, "bin")
 	python := filepath.Join(bin, "python")
-	kernel, err := pyenv.Ensure(t.Context(), pyenv.PyNotebook, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kernel := environment(t, pyenv.PyNotebook)
 	const pure = "import sysconfig; print(sysconfig.get_path('purelib'))"
 	packages := must(torch, "-c", pure) + must(kernel, "-c", pure)
 	own := strings.TrimSpace(must(python, "-c", pure))
-	if err := os.WriteFile(filepath.Join(own, "torch.pth"), []byte(packages), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(packages), own, "torch.pth")
 	must(python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", wheel+"[onnx]")
 	return bin
 }
@@ -243,10 +235,7 @@ func TestExternalPythonPackage(t *testing.T) {
 	t.Run("page", func(t *testing.T) {
 		var text []byte
 		for _, page := range []string{"../../docs/python.md", "../../docs/coming-from.md"} {
-			more, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
+			more := testkit.Read(t, page)
 			text = append(text, more...)
 		}
 		var script string
@@ -324,10 +313,7 @@ assert total >= 4, total  # the other examples are in python/tests/details.txt
 		if err != nil {
 			t.Fatal(err)
 		}
-		more, err := pyenv.Ensure(t.Context(), pyenv.Exporters, progress.Messages(t.Logf))
-		if err != nil {
-			t.Fatal(err)
-		}
+		more := environment(t, pyenv.Exporters)
 		packages, err := exec.Command(more, "-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
 		if err != nil {
 			t.Fatal(err)

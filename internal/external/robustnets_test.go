@@ -15,7 +15,6 @@ import (
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/progress"
 )
 
 // families defines the networks of both families of RobustNets, narrower by arg["width"], prunes their weights at random, and saves them
@@ -126,10 +125,7 @@ with torch.no_grad():
 
 // Weights in the names of RobustNets, of both families, are read exactly, and give PyTorch's logits.
 func TestExternalRobustNets(t *testing.T) {
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := environment(t, pyenv.Bench)
 	b := engines.Backend(t, "go")
 	const n, classes, width = 2, 10, 1. / 16
 	images := make([]float32, n*32*32*3)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestExternalSafetensors(t *testing.T) {
@@ -22,9 +23,7 @@ func TestExternalSafetensors(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours, theirs := filepath.Join(t.TempDir(), "ours.safetensors"), filepath.Join(t.TempDir(), "theirs.safetensors")
-	if err := os.WriteFile(ours, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, data, ours)
 	var read map[string]struct {
 		Shape  []int
 		Values []float32

@@ -30,6 +30,7 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/bound"
 )
 
@@ -161,10 +162,7 @@ func TestSite(t *testing.T) {
 	t.Run("Size", func(t *testing.T) {
 		total := 0
 		for _, name := range []string{"check.html", "lesson.html"} {
-			data, err := os.ReadFile(filepath.Join(site, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Read(t, site, name)
 			var small bytes.Buffer
 			w := gzip.NewWriter(&small)
 			w.Write(data)
@@ -199,13 +197,8 @@ func TestSite(t *testing.T) {
 
 	t.Run("Good", func(t *testing.T) {
 		const name = "fmnist-cnn-s025.ledger"
-		text, err := os.ReadFile("../../notebooks/results/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, "../../notebooks/results/"+name)
+		testkit.Write(t, text, folder, name)
 		results := check(t, name)
 		code, said, took := native(name)
 		if len(results) != 1 || code != 0 || results[0].Words != said || !strings.HasPrefix(results[0].Verdict, "All holds (") {
@@ -219,16 +212,11 @@ func TestSite(t *testing.T) {
 	})
 
 	t.Run("Altered", func(t *testing.T) {
-		text, err := os.ReadFile("../../notebooks/results/quickstart.ledger")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, "../../notebooks/results/quickstart.ledger")
 		var names []string
 		for i, a := range alterations {
 			name := fmt.Sprintf("%02d-%s.ledger", i, strings.ReplaceAll(a.what, " ", "-"))
-			if err := os.WriteFile(filepath.Join(folder, name), alter(t, string(text), i), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, alter(t, string(text), i), folder, name)
 			names = append(names, name)
 		}
 		for i, r := range check(t, names...) {

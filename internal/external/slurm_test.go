@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // modelVariable makes the test binary the model of the jobs, a program behind a pipe.
@@ -303,14 +305,8 @@ func TestExternalSlurm(t *testing.T) {
 	if err := <-alone; err != nil {
 		t.Fatalf("the run in one process: %v\n%s", err, &said)
 	}
-	want, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(out, "merged.ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Read(t, whole)
+	got := testkit.Read(t, out, "merged.ledger")
 	if !bytes.Equal(got, want) {
 		t.Errorf("merged\n%s\nwant\n%s", got, want)
 	}

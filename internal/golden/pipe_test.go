@@ -88,9 +88,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	whole := testkit.Read(t, filepath.Join(dir, "staged"))
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	torn := append(bytes.Join(lines[:6], nil), lines[6][:len(lines[6])/2]...)
-	if err := os.WriteFile(filepath.Join(dir, "torn"), torn, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, torn, dir, "torn")
 	run(t, "ledger", "export", "--format", "canonical", "-o", filepath.Join(dir, "canonical"), filepath.Join(dir, "torn"))
 	check("ledger canonical", "canonical")
 

@@ -3,7 +3,6 @@ package golden
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -78,9 +77,7 @@ func inputs(t *testing.T) string {
 	pixels := append(arrayHead(fmt.Sprintf("(%d, 32, 32, 3)", loaded.Len())), loaded.Pixels...)
 	log := "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.25\t1\t0:00:01.5\n20\t7\t-1\t0.0\t0\t0:00:01.5\n40\t2\t2\t1.5\t1\t0:00:01.25\n"
 	for name, content := range map[string][]byte{"samples.csv": samplesCSV(), "images.npy": pixels, "log.tsv": []byte(log)} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, content, dir, name)
 	}
 	return dir
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 const (
@@ -64,10 +65,7 @@ func TestTrainDigests(t *testing.T) {
 }
 
 func readTrain(t *testing.T) map[string]string {
-	text, err := os.ReadFile(trainGolden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, trainGolden)
 	want := map[string]string{}
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
@@ -101,10 +99,7 @@ func inChild(t *testing.T, threads int, part string) map[string]string {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, file)
 	got := map[string]string{}
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)

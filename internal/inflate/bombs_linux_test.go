@@ -25,6 +25,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -176,12 +177,7 @@ func TestBombs(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, data []byte) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, data, path)
 		return path
 	}
 	white := image.NewRGBA(image.Rect(0, 0, 16, 16))
@@ -238,11 +234,11 @@ func TestBombs(t *testing.T) {
 			switch c.path {
 			case "mnist/test":
 				os.Mkdir(filepath.Join(data, "mnist"), 0o777)
-				write(t, filepath.Join(data, "mnist", "t10k-images-idx3-ubyte.gz"), gzipped(zeros(images, bomb)))
-				write(t, filepath.Join(data, "mnist", "t10k-labels-idx1-ubyte.gz"), packedLabels.Bytes())
+				testkit.Write(t, gzipped(zeros(images, bomb)), data, "mnist", "t10k-images-idx3-ubyte.gz")
+				testkit.Write(t, packedLabels.Bytes(), data, "mnist", "t10k-labels-idx1-ubyte.gz")
 			case "cifar10/test":
 				os.Mkdir(filepath.Join(data, "cifar10"), 0o777)
-				write(t, filepath.Join(data, "cifar10", "cifar-10-binary.tar.gz"), gzipped(zeros(tarHead(t, "cifar-10-batches-bin/test_batch.bin", 5<<30), bomb)))
+				testkit.Write(t, gzipped(zeros(tarHead(t, "cifar-10-batches-bin/test_batch.bin", 5<<30), bomb)), data, "cifar10", "cifar-10-binary.tar.gz")
 			}
 			cmd.Env = append(cmd.Env, "CERTSPEC_DATA="+data)
 			out, err := cmd.CombinedOutput()
@@ -253,12 +249,5 @@ func TestBombs(t *testing.T) {
 			}
 			t.Logf("%d MB: %s", used>>20, text)
 		})
-	}
-}
-
-func write(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
 	}
 }

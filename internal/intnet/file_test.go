@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestFileKeepsEverything(t *testing.T) {
 	for seed := range uint64(40) {
 		n := draw(rand.New(rand.NewPCG(seed, 1)), seed%2 == 0)
 		data := Encode(n, []byte(`{"made": "here"}`))
-		path := filepath.Join(t.TempDir(), "n.intnet")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, data, t.TempDir(), "n.intnet")
 		got, note, err := Read(path)
 		if err != nil {
 			t.Fatal(err)

@@ -2,11 +2,12 @@ package jupyter
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Committed notebooks read on the web as they are: every code cell was run, in order, without an error, and
@@ -18,10 +19,7 @@ func TestCommittedNotebooks(t *testing.T) {
 	}
 	private := regexp.MustCompile(`(^|[^.\w/])/(tmp|home|root|work|Users|var)/`)
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		var notebook struct {
 			Cells []struct {
 				Type    string `json:"cell_type"`

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -19,12 +20,7 @@ func tinyModule(t *testing.T, packages int, program string) string {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), path)
 	}
 	write("go.mod", "module tiny\n\ngo 1.26\n")
 	imports := ""

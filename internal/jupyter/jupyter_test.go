@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -144,10 +145,7 @@ func TestInstallAndUninstall(t *testing.T) {
 		Argv        []string
 		DisplayName string `json:"display_name"`
 	}
-	text, err := os.ReadFile(filepath.Join(data, "kernels", KernelName, "kernel.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, data, "kernels", KernelName, "kernel.json")
 	if err := json.Unmarshal(text, &spec); err != nil {
 		t.Fatal(err)
 	}
@@ -196,9 +194,7 @@ func TestIsCheckout(t *testing.T) {
 		"module other\nrequire " + modulePath + " v0.1\n": false,
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), dir, "go.mod")
 		if got := isCheckout(dir); got != want {
 			t.Errorf("go.mod %q: %v, want %v", text, got, want)
 		}
@@ -240,9 +236,7 @@ func TestFollowPassesProgressOn(t *testing.T) {
 	seen := make(chan progress.State, 10)
 	stop := follow(file, func(s progress.State) { seen <- s })
 	for _, text := range []string{`{"Task":"certify","Done":3}`, `{"torn`, `{"Task":"certify","Done":4,"Final":true}`} {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), file)
 		if !strings.HasSuffix(text, "}") {
 			continue
 		}
@@ -301,9 +295,7 @@ func TestTemplateCompiles(t *testing.T) {
 	for name, text := range map[string]string{"go.mod": "module template\n\ngo " + version + "\n",
 		"go.work": goWork(version, workspace(root)), "main.go": "package main\n\n" + imports + declared + stated +
 			"func main() {}\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), dir, name)
 	}
 	cmd := exec.Command(g.program, "vet", ".")
 	cmd.Dir, cmd.Env = dir, cellEnvironment(g)

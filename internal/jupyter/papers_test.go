@@ -3,11 +3,12 @@ package jupyter
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Limits of what a reader of a paper's notebook has to scroll through.
@@ -111,10 +112,7 @@ func (o paperOutput) text(kind string) string {
 
 func paperCells(t *testing.T, file string) []paperCell {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, file)
 	var notebook struct{ Cells []paperCell }
 	if err := json.Unmarshal(data, &notebook); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,10 @@
 package jupyter
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestStandIns(t *testing.T) {
@@ -18,10 +18,7 @@ func TestStandIns(t *testing.T) {
 		"in a stream":              {`{"source": "a", "outputs": [{"text": ["x", "synthetic/train"]}]}`, []int{0}},
 		"the drawn set, asked for": {`{"source": ["x", "dataset.Open(\"synthetic/test\")"]}, {"source": "b", "outputs": [{"text": "synthetic/test"}]}`, nil},
 	} {
-		file := filepath.Join(t.TempDir(), "a.ipynb")
-		if err := os.WriteFile(file, []byte(`{"cells": [`+c.cells+`]}`), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Write(t, []byte(`{"cells": [`+c.cells+`]}`), t.TempDir(), "a.ipynb")
 		if got, err := StandIns(file); err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
 		}

@@ -2,12 +2,13 @@ package jupyter
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Limits of a cell that is read on a screen, by people who do not know Go.
@@ -24,10 +25,7 @@ func TestNotebooksReadWell(t *testing.T) {
 		t.Fatalf("no notebooks found (%v)", err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		var notebook struct {
 			Cells []struct {
 				Type    string `json:"cell_type"`
@@ -81,10 +79,7 @@ func TestOneAddressForAPaper(t *testing.T) {
 	link := regexp.MustCompile(`\[([^\]]+)\]\((https://(?:arxiv|doi)\.org/[^)]+)\)`)
 	addresses := map[string]string{}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		var notebook struct {
 			Cells []struct{ Source sourceLines }
 		}

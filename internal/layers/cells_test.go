@@ -85,9 +85,7 @@ ledger by itself. Programs written against earlier names: [old and new names](na
 	}
 	const page = "../../docs/cells.md"
 	if *update {
-		if err := os.WriteFile(page, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(b.String()), page)
 	}
 	if string(testkit.Read(t, page)) != b.String() {
 		t.Error("docs/cells.md is not made of the tested cells: go test ./internal/layers -run TestCellsPage -update")

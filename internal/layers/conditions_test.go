@@ -4,12 +4,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A condition is a sentence of a document that tells people what to do, not to do, or what is assumed.
@@ -171,10 +172,7 @@ func documentsOf(t *testing.T) map[string]string {
 		case strings.HasSuffix(name, ".go") && !private.MatchString(name):
 			text = commentsOf(t, path)
 		case page.MatchString(name), strings.HasSuffix(name, ".py"):
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testkit.Read(t, path)
 			if text = string(b); strings.HasSuffix(name, ".py") {
 				text = strings.Join(regexp.MustCompile(`(?s)""".*?"""`).FindAllString(text, -1), " ")
 			}

@@ -2,11 +2,12 @@ package layers
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Claims are made at radii. Between two of them a figure shows steps, or nothing: a line that joins them
@@ -33,10 +34,7 @@ func TestCurvesOverARadiusAreStairsOrPoints(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := testkit.Read(t, file)
 			if filepath.Ext(file) == ".go" {
 				check(file, string(data))
 				continue

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Every file that a page names is there: by its path from the root or from the page, or by the end of a path. NAME stands for what a reader adds.
@@ -29,10 +31,7 @@ func TestPagesNameFilesThatExist(t *testing.T) {
 	named := regexp.MustCompile(`(^|[^\w/.…-])((?:[\w.-]+/)*[\w-]+\.(?:go|py|c|ipynb))\b`)
 	checked := 0
 	for _, page := range append(pages, "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, page)
 		for _, m := range named.FindAllSubmatch(text, -1) {
 			name := string(m[2])
 			if checked++; strings.Contains(name, "NAME") {
@@ -130,10 +129,7 @@ func TestPagesAreReached(t *testing.T) {
 // proseOf is a document, or the Markdown of a notebook, without its blocks of code.
 func proseOf(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, path)
 	if filepath.Ext(path) == ".ipynb" {
 		var book struct {
 			Cells []struct {

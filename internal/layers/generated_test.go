@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Generated files are what their commands make of the files beside them: an edit of one form of a hot loop reaches the others.
@@ -29,9 +31,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 			if filepath.Dir(path) != folder || bytes.HasPrefix(text, []byte("// Code generated")) {
 				continue
 			}
-			if err := os.WriteFile(filepath.Join(work, filepath.Base(path)), text, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, text, work, filepath.Base(path))
 			if bytes.Contains(text, []byte("\n//go:generate ")) {
 				cmd := exec.Command("go", "generate", filepath.Base(path))
 				cmd.Dir = work

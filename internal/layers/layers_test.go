@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 const module = "github.com/certspec/certspec"
@@ -23,18 +25,12 @@ const module = "github.com/certspec/certspec"
 var all = []string{"./...", "./bench/...", "./cmd/certcheck/...", "./examples/...", "./notebooks/..."}
 
 func TestAllModulesAreListed(t *testing.T) {
-	text, err := os.ReadFile("../../go.work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../go.work")
 	used := regexp.MustCompile(`(?m)^\t(\S+)$`).FindAllStringSubmatch(string(text), -1)
 	if len(used) != len(all) {
 		t.Errorf("go.work uses %q, tests visit %q", used, all)
 	}
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := testkit.Read(t, "../../Makefile")
 	for _, m := range used {
 		if !slices.Contains(all, m[1]+"/...") || !bytes.Contains(makefile, []byte(" "+m[1]+"/...")) {
 			t.Errorf("go.work uses %s, which tests or make leave out", m[1])
@@ -146,10 +142,7 @@ func TestArrowsPointDown(t *testing.T) {
 
 // ARCHITECTURE.md has a layer between two arrows of its picture, from the top down, and names every package.
 func TestPicture(t *testing.T) {
-	text, err := os.ReadFile("../../ARCHITECTURE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../ARCHITECTURE.md")
 	picture := strings.Split(strings.Split(string(text), "```")[1], "▼")
 	drawn := layers[:len(layers)-1] // all but docs and tools, which are in words
 	if len(picture) != len(drawn) {
@@ -171,6 +164,29 @@ func TestPicture(t *testing.T) {
 		if !regexp.MustCompile("`" + `([a-z/]*/)?` + regexp.QuoteMeta(path[strings.LastIndex(path, "/")+1:]) + "`").Match(text) {
 			t.Errorf("the table does not name %s", path)
 		}
+	}
+}
+
+// ARCHITECTURE.md says of every folder of internal why it is there, and names none that is not.
+func TestInternalHasReasons(t *testing.T) {
+	_, rows, _ := strings.Cut(string(testkit.Read(t, "../../ARCHITECTURE.md")), "| `internal/…` | why |")
+	rows, _, _ = strings.Cut(rows, "\n\n")
+	var named, there []string
+	for row := range strings.Lines(rows) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		for _, found := range regexp.MustCompile("`([a-z0-9]+)`").FindAllStringSubmatch(first, -1) {
+			named = append(named, found[1])
+		}
+	}
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		there = append(there, e.Name())
+	}
+	if slices.Sort(named); !slices.Equal(named, there) {
+		t.Errorf("ARCHITECTURE.md gives reasons for %q; internal has %q", named, there)
 	}
 }
 
@@ -243,10 +259,7 @@ var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifi
 
 // "make quick" tests them all.
 func TestQuickTestsLightPackages(t *testing.T) {
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	makefile := testkit.Read(t, "../../Makefile")
 	listed := strings.Fields(string(regexp.MustCompile(`(?m)^LIGHT = (.*\\\n)*.*`).Find(makefile)))
 	for _, pattern := range light {
 		if !slices.Contains(listed, pattern) {
@@ -257,10 +270,7 @@ func TestQuickTestsLightPackages(t *testing.T) {
 
 // The checker shares no code with what it checks: it builds alone, from the standard library.
 func TestCertcheckStandsAlone(t *testing.T) {
-	text, err := os.ReadFile("../../cmd/certcheck/go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../cmd/certcheck/go.mod")
 	if regexp.MustCompile(`(?m)^(require|replace|tool)\b`).Match(text) {
 		t.Errorf("certcheck's module needs others:\n%s", text)
 	}
@@ -295,10 +305,7 @@ func TestStatisticsNeedNoCgo(t *testing.T) {
 }
 
 func TestNoticesNameEveryModule(t *testing.T) {
-	notices, err := os.ReadFile("../../THIRD_PARTY_NOTICES.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	notices := testkit.Read(t, "../../THIRD_PARTY_NOTICES.md")
 	missing := map[string]bool{}
 	for _, p := range list(t, nil, append([]string{"-deps", "-test"}, all...)...) {
 		if p.Module != nil && !strings.HasPrefix(p.Module.Path+"/", module+"/") && !bytes.Contains(notices, []byte("| `"+p.Module.Path+"` |")) {
@@ -311,10 +318,7 @@ func TestNoticesNameEveryModule(t *testing.T) {
 }
 
 func TestCommandsNameEveryVerb(t *testing.T) {
-	page, err := os.ReadFile("../../docs/reference/commands.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Read(t, "../../docs/reference/commands.md")
 	entries, err := os.ReadDir("../../cmd/certspec")
 	if err != nil {
 		t.Fatal(err)

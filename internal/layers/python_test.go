@@ -1,12 +1,13 @@
 package layers
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Nothing compiles Python before it runs, so that a rename across the tree can break it unseen.
@@ -29,10 +30,7 @@ func TestSizeOfPythonPackage(t *testing.T) {
 	}
 	total := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, file)
 		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		total += len(lines)
 		for i, line := range lines {

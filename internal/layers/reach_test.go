@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // program is what the packages of this module declare.
@@ -120,10 +122,7 @@ func TestReachableFromPublicNamesIsPublic(t *testing.T) {
 			r.object(o, strings.TrimPrefix(path, module+"/")+"."+o.Name())
 		}
 	}
-	text, err := os.ReadFile("testdata/leaks.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "testdata/leaks.txt")
 	for leak := range strings.Lines(string(text)) {
 		if leak = strings.TrimSpace(leak); strings.HasPrefix(leak, "#") {
 			continue
@@ -154,14 +153,9 @@ func TestPublicNamesArePinned(t *testing.T) {
 	slices.Sort(found)
 	const file = "testdata/names.txt"
 	if *update {
-		if err := os.WriteFile(file, []byte(strings.Join(found, "\n")+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(strings.Join(found, "\n")+"\n"), file)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, file)
 	listed := strings.Fields(string(text))
 	for _, name := range listed {
 		if _, there := slices.BinarySearch(found, name); !there {

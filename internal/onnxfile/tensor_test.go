@@ -1,13 +1,13 @@
 package onnxfile
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // list is a tensor with its values in a list of the file, as others write it.
@@ -118,9 +118,7 @@ func TestSetValues(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "w.bin"), []byte("\x00\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x40"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("\x00\x00\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x40"), dir, "w.bin")
 	far := func(dims int64, about ...string) *Model {
 		tensor := Tensor{Name: "w", Type: Float32, Dims: []int64{dims}}
 		tensor.SetExternal("w.bin")

@@ -78,59 +78,33 @@ func number[T ~int32 | ~int64](f field, to *T) error {
 	return nil
 }
 
-// ints appends the values of a repeated field, which may come one by one or packed.
 func (f field) ints(to *[]int64) error {
-	if f.kind == protowire.VarintType {
-		*to = append(*to, int64(f.varint))
-		return nil
-	}
-	if f.kind != protowire.BytesType {
-		return f.wrongType()
-	}
-	for data := f.bytes; len(data) > 0; {
-		v, n := protowire.ConsumeVarint(data)
-		if n < 0 {
-			return fmt.Errorf("field %d: %w", f.number, protowire.ParseError(n))
-		}
-		*to, data = append(*to, int64(v)), data[n:]
-	}
-	return nil
+	return packed(f, to, protowire.VarintType, f.varint, protowire.ConsumeVarint, func(v uint64) int64 { return int64(v) })
 }
 
-// floats is ints for float32.
 func (f field) floats(to *[]float32) error {
-	if f.kind == protowire.Fixed32Type {
-		*to = append(*to, math.Float32frombits(f.fixed32))
-		return nil
-	}
-	if f.kind != protowire.BytesType {
-		return f.wrongType()
-	}
-	for data := f.bytes; len(data) > 0; {
-		v, n := protowire.ConsumeFixed32(data)
-		if n < 0 {
-			return fmt.Errorf("field %d: %w", f.number, protowire.ParseError(n))
-		}
-		*to, data = append(*to, math.Float32frombits(v)), data[n:]
-	}
-	return nil
+	return packed(f, to, protowire.Fixed32Type, f.fixed32, protowire.ConsumeFixed32, math.Float32frombits)
 }
 
-// doubles is ints for float64.
 func (f field) doubles(to *[]float64) error {
-	if f.kind == protowire.Fixed64Type {
-		*to = append(*to, math.Float64frombits(f.fixed64))
+	return packed(f, to, protowire.Fixed64Type, f.fixed64, protowire.ConsumeFixed64, math.Float64frombits)
+}
+
+// packed appends the values of a repeated field, which may come one by one or packed.
+func packed[W, T any](f field, to *[]T, kind protowire.Type, one W, next func([]byte) (W, int), value func(W) T) error {
+	if f.kind == kind {
+		*to = append(*to, value(one))
 		return nil
 	}
 	if f.kind != protowire.BytesType {
 		return f.wrongType()
 	}
 	for data := f.bytes; len(data) > 0; {
-		v, n := protowire.ConsumeFixed64(data)
+		v, n := next(data)
 		if n < 0 {
 			return fmt.Errorf("field %d: %w", f.number, protowire.ParseError(n))
 		}
-		*to, data = append(*to, math.Float64frombits(v)), data[n:]
+		*to, data = append(*to, value(v)), data[n:]
 	}
 	return nil
 }

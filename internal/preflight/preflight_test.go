@@ -18,6 +18,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -49,11 +50,7 @@ func colours(t *testing.T, label func(colour int) int) *dataset.Dataset {
 	write := func(name, dims string, data []byte) string {
 		header := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%s), }", dims)
 		header += strings.Repeat(" ", 117-len(header)) + "\n"
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, append([]byte("\x93NUMPY\x01\x00\x76\x00"+header), data...), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return testkit.Write(t, append([]byte("\x93NUMPY\x01\x00\x76\x00"+header), data...), dir, name)
 	}
 	d, err := dataset.Open("npy:" + write("images.npy", "90, 4, 4, 3", pixels) + "," + write("labels.npy", "90,", labels))
 	if err != nil {
@@ -378,9 +375,7 @@ func TestNotChecked(t *testing.T) {
 func TestDecodesWhatIsLookedAt(t *testing.T) {
 	dir := t.TempDir()
 	write := func(i int, data []byte) {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.png", i)), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, data, dir, fmt.Sprintf("%02d.png", i))
 	}
 	const all, some = 40, 8
 	for i := range all {

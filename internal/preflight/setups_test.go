@@ -6,13 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -176,11 +176,7 @@ func patterns(t *testing.T, shape pixel.Shape) *dataset.Dataset {
 	write := func(name, dims string, data []byte) string {
 		header := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%s), }", dims)
 		header += strings.Repeat(" ", 117-len(header)) + "\n"
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, append([]byte("\x93NUMPY\x01\x00\x76\x00"+header), data...), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
+		return testkit.Write(t, append([]byte("\x93NUMPY\x01\x00\x76\x00"+header), data...), dir, name)
 	}
 	d, err := dataset.Open(fmt.Sprintf("npy:%s,%s", write("images.npy", fmt.Sprintf("120, %d, %d, %d", shape.Height, shape.Width, shape.Channels), pixels), write("labels.npy", "120,", labels)))
 	if err != nil {

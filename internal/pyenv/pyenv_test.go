@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -66,10 +67,7 @@ func TestEnvironmentIsMadeOnce(t *testing.T) {
 	if err != nil || second != first {
 		t.Fatalf("second call: %q, %v; want %q again", second, err, first)
 	}
-	log, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := testkit.Read(t, calls)
 	if n := strings.Count(string(log), "-m venv"); n != 1 || said != 1 {
 		t.Errorf("%d environments made, %d messages; want one each", n, said)
 	}

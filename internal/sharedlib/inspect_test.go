@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // library is a shared library that every Linux with the C library has.
@@ -44,10 +46,7 @@ func TestInspect(t *testing.T) {
 		"truncated":   {library[:len(library)*9/10], "malloc", "truncated"},
 		"foreign":     {foreign, "malloc", "built for EM_RISCV"},
 	} {
-		path := filepath.Join(t.TempDir(), "lib.so")
-		if err := os.WriteFile(path, c.data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, c.data, t.TempDir(), "lib.so")
 		err := Inspect(path, c.entry, "thing")
 		switch {
 		case c.want == "" && err != nil:
@@ -70,10 +69,7 @@ func FuzzInspect(f *testing.F) {
 	f.Add([]byte("\xcf\xfa\xed\xfe\x0c\x00\x00\x01"))
 	f.Add([]byte("\xca\xfe\xba\xbe\x00\x00\x00\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "lib")
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, data, t.TempDir(), "lib")
 		for _, inspect := range []func(string, string) (library, error){inspectELF, inspectMachO} {
 			_, _ = inspect(path, "f")
 		}

@@ -7,16 +7,15 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestMark(t *testing.T) {
 	for text, want := range map[string]string{
 		"\ufeff{}": "{}", "{}": "{}", "\ufeff": "", "": "", "\xef\xbb": "\xef\xbb", "\ufeff\ufeffa": "\ufeffa", "a\ufeff": "a\ufeff",
 	} {
-		path := filepath.Join(t.TempDir(), "file")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, []byte(text), t.TempDir(), "file")
 		if got, err := Read(path); string(got) != want || err != nil {
 			t.Errorf("file %q is %q, %v", text, got, err)
 		}

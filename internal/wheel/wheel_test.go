@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -52,10 +53,7 @@ func index(t *testing.T) Wheel {
 	if err := errors.Join(archive.Close(), out.Close()); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, file)
 	sum := sha256.Sum256(data)
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", (&url.URL{Scheme: "file", Path: dir}).String()) // pip splits at spaces
@@ -161,10 +159,7 @@ func TestInstallFailures(t *testing.T) {
 // What pip hands over is checked once more.
 func TestUnpackChecksDigest(t *testing.T) {
 	w := Wheel{Package: "p", Version: "1", SHA256: strings.Repeat("0", 64)}
-	file := filepath.Join(t.TempDir(), "p.whl")
-	if err := os.WriteFile(file, []byte("abc"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Write(t, []byte("abc"), t.TempDir(), "p.whl")
 	// SHA-256 of "abc": FIPS 180-4, example B.1.
 	const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 	err := unpack(file, w, filepath.Join(t.TempDir(), "dir"), keep)

@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/claims"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 var update = flag.String("update", "", "cache judges what has changed and writes findings.json; page writes docs/papers.md anew")
@@ -43,9 +43,7 @@ func TestCacheIsCurrent(t *testing.T) {
 		c := Judged(a.Folder, a.Table, a.Family)
 		is.Fixed, is.List = c.Fixed, c.List
 		all[name] = is
-		if err := os.WriteFile("papers/findings.json", cacheLines(t, all), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, cacheLines(t, all), "papers/findings.json")
 		for _, j := range c.List {
 			t.Log(name, say(j), "|", j.Published(), "|", j.Ours(), "|", j.ForNetworks(), "|", j.OverStarts())
 		}

@@ -3,7 +3,6 @@ package papers
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/claims"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/study"
 )
 
@@ -65,10 +65,7 @@ func parsed(t *testing.T, texts ...string) (all []float64) {
 // What stands beside ours in print is the same expression: one number beside one, or two with their difference beside
 // two with theirs, and the difference that is judged is that of ours. A verdict stands beside its interval.
 func TestPageHasOneExpression(t *testing.T) {
-	text, err := os.ReadFile("../../docs/papers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../docs/papers.md")
 	rows := rowsOfPage(string(text))
 	for _, row := range rows {
 		fail := func(format string, args ...any) {
@@ -186,10 +183,7 @@ func TestPagesAreCurrent(t *testing.T) {
 	for file, make := range map[string]func(string) string{"papers.md": func(string) string { return page() },
 		"results.md": resultsPage} {
 		path := filepath.Join("..", "docs", file)
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, path)
 		want := make(string(text))
 		if *update == "page" {
 			if err := atomicfile.Write(path, []byte(want)); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -105,9 +106,7 @@ func TestFilesSayWhetherLayersWereCompared(t *testing.T) {
 		t.Fatal("the header of an old file speaks of a comparison")
 	}
 	for _, h := range []Header{compared, not} {
-		if err := os.WriteFile(old, want[:len(want)/2], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, want[:len(want)/2], old)
 		write(t, old, h, all)
 		if got, _ := os.ReadFile(old); string(got) != string(want) {
 			t.Errorf("%q: an old file ends with other bytes", h.Model.Compared)
@@ -141,10 +140,7 @@ func TestResumeAndMergeGiveTheSameBytes(t *testing.T) {
 	}
 	// Cut anywhere, as a killed run or a power cut leaves it, and gone on with.
 	for cut := 0; cut < len(want); cut += 149 {
-		path := filepath.Join(dir, "cut.ood")
-		if err := os.WriteFile(path, want[:cut], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, want[:cut], dir, "cut.ood")
 		write(t, path, header(23), all)
 		if got, _ := os.ReadFile(path); string(got) != string(want) {
 			t.Fatalf("cut at %d, the file ends with other bytes", cut)
@@ -223,9 +219,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 			l := f.Lines[1]
 			changed = strings.Replace(string(good), nearest(l.Log)+" "+up(l.Upper), nearest(l.Upper/2)+" "+up(l.Upper), 1)
 		}
-		if err := os.WriteFile(path, []byte(changed), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(changed), path)
 		var form *FormatError
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &form) || form.Empty != (len(changed) == 0) {
 			t.Errorf("%v; expected %q", err, want)

@@ -272,9 +272,7 @@ func TestConfidencesRefuse(t *testing.T) {
 		"cut":             whole[:len(whole)-70],
 		"altered":         append(append(slices.Clone(whole[:len(whole)-80]), whole[len(whole)-80]^1), whole[len(whole)-79:]...),
 	} {
-		if err := os.WriteFile(scorefile.Path(path), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, b, scorefile.Path(path))
 		fails(name, path, confidences.Options{}, 0)
 		if v, err := rs.Verify(t.Context(), path); err == nil {
 			t.Errorf("%s: verified %v", name, v)

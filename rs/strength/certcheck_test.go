@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -43,9 +44,7 @@ func written(t *testing.T, m planted, data source, over string) (file, bytesOf s
 	if err := data.Indexed().WriteBytes(t.Context(), &raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(bytesOf, raw.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, raw.Bytes(), bytesOf)
 	return file, bytesOf
 }
 
@@ -102,10 +101,7 @@ func TestCertcheckFindsBrokenProvers(t *testing.T) {
 	}
 	m.at[string(dark)] = 2
 	file, raw := written(t, m, data, "brightness=-6:6")
-	good, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Read(t, file)
 	lines := strings.SplitAfter(strings.TrimSuffix(string(good), "\n"), "\n")
 	digest := func(without int) string {
 		sum := sha256.New()
@@ -156,16 +152,12 @@ func TestCertcheckFindsBrokenProvers(t *testing.T) {
 		"an unknown key":        replace(0, `"batch"`, `"colour":1,"batch"`),
 		"fewer images":          func(l []string) { l[3] = "" },
 	} {
-		if err := os.WriteFile(file, []byte(seal(change)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(seal(change)), file)
 		if said, ok := check(file, raw); ok {
 			t.Errorf("%s: %s", name, said)
 		}
 	}
-	if err := os.WriteFile(file, []byte(seal(func([]string) {})), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(seal(func([]string) {})), file)
 	if said, ok := check(file, raw); !ok {
 		t.Error(said)
 	}
@@ -175,9 +167,7 @@ func TestCertcheckFindsBrokenProvers(t *testing.T) {
 	if err := other.Indexed().WriteBytes(t.Context(), &text); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(raw, text.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, text.Bytes(), raw)
 	if said, ok := check(file, raw); ok || !strings.Contains(said, "not those of the data") {
 		t.Error(said)
 	}
@@ -211,10 +201,7 @@ func TestEllipsoid(t *testing.T) {
 	if err := data.Indexed().WriteBytes(t.Context(), &raw); err != nil {
 		t.Fatal(err)
 	}
-	rawFile := filepath.Join(folder, "bytes")
-	if err := os.WriteFile(rawFile, raw.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	rawFile := testkit.Write(t, raw.Bytes(), folder, "bytes")
 	reach := map[noise.Law]int{}
 	for _, law := range []noise.Law{"grid", "spectrum:grey@0=0.05"} {
 		path, file := filepath.Join(folder, string(law)[:4]+".ledger"), filepath.Join(folder, string(law)[:4]+".strength")
@@ -280,19 +267,13 @@ func TestEllipsoid(t *testing.T) {
 		if law == "grid" {
 			continue
 		}
-		good, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		good := testkit.Read(t, file)
 		for _, change := range [][2]string{{" outside ", " outside 1"}, {f.Lines[0].To + " ", f.Lines[0].To + "0 "}, {f.Lines[1].Digest, f.Lines[0].Digest},
 			{f.Header.Ledger, f.Lines[0].Digest}, {fmt.Sprintf(" %d outside", f.Lines[0].Shift), fmt.Sprintf(" %d outside", f.Lines[0].Shift+1)}, {"0 1 1 ", "0 1 0 "}} {
 			body := strings.Replace(string(good), change[0], change[1], 1)
 			body = body[:strings.LastIndex(body, "sha256 ")]
 			body += fmt.Sprintf("sha256 %x\n", sha256.Sum256([]byte(body)))
-			bad := filepath.Join(folder, "bad")
-			if err := os.WriteFile(bad, []byte(body), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			bad := testkit.Write(t, []byte(body), folder, "bad")
 			if said, ok := check(bad, rawFile, path); ok || body == string(good) {
 				t.Errorf("%q: %s", change, said)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/strength"
 )
@@ -156,10 +157,7 @@ func TestResume(t *testing.T) {
 		at[string(image)] = int32(i)
 	}
 	prove(t, planted{at: at, asked: new(atomic.Int64)}, data, o)
-	want, err := os.ReadFile(o.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Read(t, o.File)
 	for stop := int64(1); stop < 12; stop++ {
 		o.File, o.Workers = filepath.Join(folder, fmt.Sprint(stop)), int(stop)%3+1
 		if _, err := strength.Prove(t.Context(), planted{at, new(atomic.Int64), stop}, data, o); !errors.Is(err, errStopped) {
@@ -175,9 +173,7 @@ func TestResume(t *testing.T) {
 		}
 	}
 	for cut := range len(want) { // a power cut at every byte
-		if err := os.WriteFile(o.File, want[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, want[:cut], o.File)
 		if cut%50 == 0 || cut > len(want)-160 {
 			prove(t, planted{at: at, asked: new(atomic.Int64)}, data, o)
 			if got, err := os.ReadFile(o.File); err != nil || !bytes.Equal(got, want) {
@@ -197,9 +193,7 @@ func TestResume(t *testing.T) {
 	for i := range want {
 		altered := bytes.Clone(want)
 		altered[i] ^= 1
-		if err := os.WriteFile(o.File, altered, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, altered, o.File)
 		if f, err := strength.Read(o.File); err == nil && f.Claims != nil {
 			t.Fatalf("byte %d, %q, was altered to %q", i, want[i], altered[i])
 		}
@@ -244,9 +238,7 @@ func TestProveRefuses(t *testing.T) {
 		t.Error("one spaced strength")
 	}
 	o.Spaced, o.File = 0, filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(o.File, []byte("my notes\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("my notes\n"), o.File)
 	var format *strength.FormatError
 	if _, err := strength.Prove(t.Context(), m, images(2), o); !errors.As(err, &format) {
 		t.Errorf("%v", err)

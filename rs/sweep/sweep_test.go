@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/flat"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
@@ -142,20 +143,11 @@ func TestOpenRefuses(t *testing.T) {
 	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:2], o); err != nil {
 		t.Fatal(err)
 	}
-	clean, err := os.ReadFile(filepath.Join(folder, "clean.ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	contrast, err := os.ReadFile(filepath.Join(folder, "contrast-1.ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	clean := testkit.Read(t, folder, "clean.ledger")
+	contrast := testkit.Read(t, folder, "contrast-1.ledger")
 	with := func(name string, text []byte, good bool) *sweep.Sweep {
 		t.Helper()
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, text, folder, name)
 		defer os.Remove(path)
 		s, err := sweep.Open(folder)
 		if (err == nil) != good {
@@ -175,10 +167,7 @@ func TestOpenRefuses(t *testing.T) {
 	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:1], other); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(other.Folder, "clean.ledger"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, other.Folder, "clean.ledger")
 	with("fog-2.ledger", text, false) // σ = 0.5
 }
 

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // tree is a small repository.
@@ -68,9 +69,7 @@ func TestPages(t *testing.T) {
 
 func TestBrokenLink(t *testing.T) {
 	w := tree(t)
-	if err := os.WriteFile(filepath.Join(w.root, "b.md"), []byte("[x](nothing.md)"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("[x](nothing.md)"), w.root, "b.md")
 	if _, err := w.document("b.md"); err == nil || !strings.Contains(err.Error(), "nothing.md leads nowhere") {
 		t.Errorf("a link to nothing: %v", err)
 	}

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/study"
 	"github.com/certspec/certspec/table"
 )
@@ -27,10 +27,7 @@ func tableOf(t *testing.T, args ...string) (string, error) {
 // The verb judges anew what docs/papers.md has: the same values, words and intervals for the same claims.
 func TestClaimsAreThoseOfThePage(t *testing.T) {
 	const folder = committed + "/experiments/A-scratch"
-	page, err := os.ReadFile("../../../docs/papers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Read(t, "../../../docs/papers.md")
 	text, err := tableOf(t, folder, "sun2021/scratch-starts", "--claims", "--format", "csv")
 	if err != nil {
 		t.Fatal(err)

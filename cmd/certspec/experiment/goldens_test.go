@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/table"
 )
@@ -41,10 +41,7 @@ func TestGoldens(t *testing.T) {
 		text = shortNumbers(text)
 		found[name] = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16]
 		if *whole != "" {
-			path := filepath.Join(*whole, strings.NewReplacer("/", "-", " ", "-").Replace(name))
-			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, []byte(text), *whole, strings.NewReplacer("/", "-", " ", "-").Replace(name))
 		}
 	}
 	library, err := recipe.Open()
@@ -144,15 +141,10 @@ func compare(t *testing.T, found map[string]string) {
 	}
 	slices.Sort(lines)
 	if *update {
-		if err := os.WriteFile(goldens, []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(strings.Join(lines, "\n")+"\n"), goldens)
 		return
 	}
-	text, err := os.ReadFile(goldens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, goldens)
 	kept := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for _, line := range kept {
 		name, digest, _ := strings.Cut(line, "\t")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -36,10 +37,7 @@ func newServer(t *testing.T, handler http.HandlerFunc) string {
 
 func wantContent(t *testing.T, path string) {
 	t.Helper()
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := testkit.Read(t, path)
 	if !bytes.Equal(got, content) {
 		t.Errorf("the file holds %d other bytes", len(got))
 	}
@@ -83,9 +81,7 @@ func TestGetResumes(t *testing.T) {
 		serve(w, r)
 	})
 	path := filepath.Join(t.TempDir(), "data.gz")
-	if err := os.WriteFile(path+".part", content[:300_000], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, content[:300_000], path+".part")
 	if err := Get(t.Context(), fileAt(url), path, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +94,7 @@ func TestGetResumes(t *testing.T) {
 func TestGetResumesWhereRangesAreIgnored(t *testing.T) {
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) { w.Write(content) })
 	path := filepath.Join(t.TempDir(), "data.gz")
-	if err := os.WriteFile(path+".part", content[5:300], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, content[5:300], path+".part")
 	if err := Get(t.Context(), fileAt(url), path, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -110,9 +104,7 @@ func TestGetResumesWhereRangesAreIgnored(t *testing.T) {
 func TestGetDropsThePartOfAnotherFile(t *testing.T) {
 	for _, size := range []int{300, len(content), len(content) + 1} {
 		path := filepath.Join(t.TempDir(), "data.gz")
-		if err := os.WriteFile(path+".part", make([]byte, size), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, make([]byte, size), path+".part")
 		if err := Get(t.Context(), fileAt(newServer(t, serve)), path, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -163,10 +155,7 @@ func TestGetTriesTheNextSource(t *testing.T) {
 }
 
 func TestGetReplacesAWrongFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "data.gz")
-	if err := os.WriteFile(path, []byte("damaged"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, []byte("damaged"), t.TempDir(), "data.gz")
 	if err := Get(t.Context(), fileAt(newServer(t, serve)), path, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/tier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -119,10 +119,7 @@ func TestBuiltInLibrary(t *testing.T) {
 // The commands for a GPU that docs/speed.md gives ask for five networks in the cells that it says, and with the tiers that try them each training is one
 // step and each cell one image.
 func TestCommandsForAGPU(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/speed.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../../../docs/speed.md")
 	const file = "../../../notebooks/results/experiments/one-step.yaml"
 	cells := map[string]int{"A/table2 gpu": 16, "A/table3 gpu": 11, "A/table2 T3": 76, "A/table2 one-step": 16, "A/table3 one-step": 11, "A/table2 one-step-110": 16}
 	for _, found := range regexp.MustCompile(`certspec experiment run (\S+) --tier (\S+) --engine xla:cuda .*--rows (\S+)`).FindAllStringSubmatch(string(text), -1) {
@@ -175,14 +172,9 @@ func TestBadRecipes(t *testing.T) {
 		"{from: A/c10, start: A/c10/g, adapt: {method: bn, steps: -1}}": "-1 steps",
 	} {
 		o := tiny(t, tinyFile(t, "rows: [x]\n"))
-		text, err := os.ReadFile(o.Add[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(o.Add[0], []byte(strings.Replace(string(text), "recipes:\n", "recipes:\n  x: "+body+"\n", 1)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err = Plan(o); err == nil || !strings.Contains(err.Error(), want) {
+		text := testkit.Read(t, o.Add[0])
+		testkit.Write(t, []byte(strings.Replace(string(text), "recipes:\n", "recipes:\n  x: "+body+"\n", 1)), o.Add[0])
+		if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", body, err, want)
 		}
 	}
@@ -271,28 +263,19 @@ func TestForeignFolders(t *testing.T) {
 	if _, err := Plan(other); !errors.As(err, &mismatch) {
 		t.Errorf("another place: %v", err)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "lambda: 4", "lambda: 5", 1)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, file)
+	testkit.Write(t, []byte(strings.Replace(string(text), "lambda: 4", "lambda: 5", 1)), file)
 	if _, err := Plan(o); !errors.As(err, &mismatch) || mismatch.What != "the model tiny/hcr@1" ||
 		mismatch.There != `{"options":{"lambda":4}}` || mismatch.Here != `{"options":{"lambda":5}}` {
 		t.Errorf("another recipe: %v", err)
 	}
 	foreign := o
 	foreign.Folder = t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign.Folder, "thesis.tex"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, nil, foreign.Folder, "thesis.tex")
 	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder of something else: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(foreign.Folder, "manifest.json"), []byte(`{"format": 1, "tables": 3}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(`{"format": 1, "tables": 3}`), foreign.Folder, "manifest.json")
 	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "is no manifest") {
 		t.Errorf("another manifest: %v", err)
 	}

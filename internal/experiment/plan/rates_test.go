@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // The networks of an estimate are timed once on a machine: the next plan takes what the cache has, while it is young.
@@ -28,9 +29,7 @@ tables:
 	for i := range weights {
 		weights[i] = i + 1
 	}
-	if err := os.WriteFile(file, fmt.Appendf(nil, text, weights...), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, fmt.Appendf(nil, text, weights...), file)
 	estimate := func() Estimate {
 		e, err := Plan(Options{Folder: t.TempDir(), Table: "many/table", Tier: "fast", Add: []string{file}})
 		if err != nil {

@@ -2,28 +2,21 @@ package plan
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // tinyFile writes testdata/tiny.yaml with extra tables; there are no images.
 func tinyFile(t *testing.T, extra string) string {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/tiny.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../testdata/tiny.yaml")
 	dir := t.TempDir()
 	text = bytes.Replace(text, []byte("FOLDER"), strconv.AppendQuote(nil, dir), 1)
-	file := filepath.Join(dir, "tiny.yaml")
-	if err := os.WriteFile(file, append(text, extra...), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return testkit.Write(t, append(text, extra...), dir, "tiny.yaml")
 }
 
 // tiny are the options of the table of a file.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/study/tier"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func opened(t *testing.T) *Library {
@@ -307,10 +308,7 @@ func TestBadFiles(t *testing.T) {
 		"recipes:\n\tx: {}\n":             "line 2",
 	} {
 		l := opened(t)
-		file := filepath.Join(t.TempDir(), "bad.yaml")
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Write(t, []byte(text), t.TempDir(), "bad.yaml")
 		_, err := l.Add(file)
 		var wrong *FileError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
@@ -332,10 +330,7 @@ func TestPatternsMatch(t *testing.T) {
 		"each": {"recipes:\n  y/$a:\n    each: {a: [1, 2]}\n    except: x/*\n    from: demo/g\n",
 			func(*Library) error { return nil }},
 	} {
-		file := filepath.Join(t.TempDir(), "x.yaml")
-		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Write(t, []byte(c.text), t.TempDir(), "x.yaml")
 		l := opened(t)
 		_, err := l.Add(file)
 		if err == nil {
@@ -409,10 +404,8 @@ func TestShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "shown.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, Spelled("A/c10/fm-hcr"), "x/fm-hcr")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Write(t, []byte(strings.ReplaceAll(text, Spelled("A/c10/fm-hcr"), "x/fm-hcr")),
+		t.TempDir(), "shown.yaml")
 	if _, err := l.Add(file); err != nil {
 		t.Fatal(err)
 	}
@@ -450,10 +443,8 @@ func FuzzAdd(f *testing.F) {
 // The path of a row lies beside the file, in tables as in rows.
 func TestPathsOfTables(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "mine.yaml")
-	if err := os.WriteFile(file, []byte("tables:\n  mine: {title: mine, rows: [A/c10/g, {title: X, results: r/x.csv}], measure: {clean: true}}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Write(t, []byte("tables:\n  mine: {title: mine, rows: [A/c10/g, {title: X, results: r/x.csv}], measure: {clean: true}}\n"),
+		dir, "mine.yaml")
 	l := opened(t)
 	if _, err := l.Add(file); err != nil {
 		t.Fatal(err)

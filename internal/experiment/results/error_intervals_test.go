@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/study"
@@ -56,9 +57,7 @@ func calibrated(t *testing.T) string {
 				{"radius": 1, "certified": 19, "certified_accuracy": 0.475, "cce": 0.8, "acce": 0, "cbs": 0.64}]}`, .3-up, cbs),
 			".attacks.json": fmt.Sprintf(`{"epsilon": 0.1, "images": 40, "accuracy": 1, "bins": 1, "adaece": %g, "attacks": [{"attack": "(1,y)", "adaece": %g}]}`, .1+up, .25+up),
 		} {
-			if err := os.WriteFile(slug+what, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, []byte(text), slug+what)
 		}
 	}
 	m.Tables = []store.Table{made}
@@ -135,10 +134,7 @@ func TestDamagedConfidences(t *testing.T) {
 		"image,correct,lower 0.1\n3,1\n":             "wrong number of fields",
 	} {
 		folder := calibrated(t)
-		path := filepath.Join(folder, "results", "AT.calibration.csv")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), folder, "results", "AT.calibration.csv")
 		if _, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "AT.calibration.csv") {
 			t.Errorf("%q: %v; want %s", text, err, want)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/internal/study/tier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -45,9 +46,7 @@ func handmade(t *testing.T) string {
 		"b-s1": "image,label,clean,fog-1,fog-5\n3,0,0.5,0.5,0.1\n7,1,0.1,0.7,0.3\n",
 		"c-s1": "image,label,clean,fog-1\n3,0,0.5,0.5\n7,1,0.1,0.7\n",
 	} {
-		if err := os.WriteFile(filepath.Join(folder, "results", name+".csv"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), folder, "results", name+".csv")
 	}
 	return folder
 }
@@ -177,9 +176,7 @@ func TestDamagedResults(t *testing.T) {
 		"image,label,clean\n3,-1,0.5\n":       "ascending numbers",
 	} {
 		folder := handmade(t)
-		if err := os.WriteFile(filepath.Join(folder, "results", "a-s1.csv"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), folder, "results", "a-s1.csv")
 		if _, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a-s1.csv") {
 			t.Errorf("%q: %v; want %s", text, err, want)
 		}

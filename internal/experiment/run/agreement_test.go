@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
@@ -90,10 +91,8 @@ func TestAgreementAndResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows := filepath.Join(dir, "rows.yaml")
-	if err := os.WriteFile(rows, []byte("rows: [{results: theirs.ledger, title: Theirs}, {results: published.csv, title: Published}]\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Write(t, []byte("rows: [{results: theirs.ledger, title: Theirs}, {results: published.csv, title: Published}]\n"),
+		dir, "rows.yaml")
 	o.Add = append(o.Add, rows)
 	if err := Table(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -126,9 +125,7 @@ func TestAgreementAndResults(t *testing.T) {
 	} {
 		os.WriteFile(filepath.Join(dir, "bad.csv"), []byte("a,b,c\n"), 0o666)
 		os.WriteFile(filepath.Join(dir, "open.ledger"), []byte("{}\n"), 0o666)
-		if err := os.WriteFile(rows, []byte("rows: ["+row+"]\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte("rows: ["+row+"]\n"), rows)
 		if _, err := plan.Plan(o); err == nil || !strings.Contains(err.Error(), want) && !(want == "no such file" && strings.Contains(err.Error(), "does not exist")) {
 			t.Errorf("%s: error %v; want it to say %q", row, err, want)
 		}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -130,10 +130,8 @@ func TestConfidencesOfAdaptedNetworks(t *testing.T) {
     rows: [tiny/g, tiny/bn, tiny/tent]
     measure: {calibration: {radii: [0.05]}, ace: {epsilon: 0.02, bins: 5}}
 `))
-	tent := filepath.Join(t.TempDir(), "tent.yaml")
-	if err := os.WriteFile(tent, []byte("recipes:\n  tiny/tent: {from: tiny/bn, title: TENT, adapt: {method: tent, images: 16, steps: 4, batch: 8, rate: 0.01}}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	tent := testkit.Write(t, []byte("recipes:\n  tiny/tent: {from: tiny/bn, title: TENT, adapt: {method: tent, images: 16, steps: 4, batch: 8, rate: 0.01}}\n"),
+		t.TempDir(), "tent.yaml")
 	o.Table, o.Add = "adapted", append(o.Add, tent)
 	if err := Table(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -237,10 +235,7 @@ func TestFinishedRows(t *testing.T) {
 	if err := export.ONNX(m, filepath.Join(dir, "net.onnx")); err != nil {
 		t.Fatal(err)
 	}
-	added := filepath.Join(dir, "mine.yaml")
-	if err := os.WriteFile(added, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	added := testkit.Write(t, []byte(rows), dir, "mine.yaml")
 	o.Add, o.Rows = append(o.Add, added), []string{"Mine"}
 	if err := Table(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -291,10 +286,7 @@ func (m doubled) Loss(b *method.Batch) []loss.Term {
 // checkpoint; the other rows are made.
 func TestOwnMethodAndFailures(t *testing.T) {
 	file := tinyFile(t, "")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, file)
 	text = []byte(strings.Replace(string(text), "rows: [tiny/g, tiny/hcr, tiny/bn]", "rows: [tiny/wild, tiny/from-wild, tiny/own]", 1))
 	text = []byte(strings.Replace(string(text), "recipes:\n", `recipes:
   tiny/base: {from: A/base, abstract: true, data: tiny, network: small-cnn, batch: 16, rate: 0.05, epochs: 3, milestones: [2], augment: none}
@@ -302,15 +294,13 @@ func TestOwnMethodAndFailures(t *testing.T) {
   tiny/from-wild: {from: tiny/base, start: tiny/wild}
   tiny/own: {from: tiny/base, method: doubled, options: {factor: 2}}
 `, 1))
-	if err := os.WriteFile(file, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, text, file)
 	o := tiny(t, file)
 	if _, err := plan.Plan(o); err == nil || !strings.Contains(err.Error(), `unknown method "doubled"`) {
 		t.Errorf("without the method: %v", err)
 	}
 	o.Methods = map[string]method.Method{"doubled": doubled{Factor: 1}}
-	err = Table(t.Context(), o)
+	err := Table(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "tiny/wild@1") || !strings.Contains(err.Error(), "the loss is") || !strings.Contains(err.Error(), "at step ") || !strings.Contains(err.Error(), "cross-entropy") {
 		t.Errorf("a rate of 1e30: %v", err)
 	}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/lines/classfile"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 )
@@ -121,9 +121,7 @@ func TestRecordsOfRows(t *testing.T) {
 		"own.yaml": "tables:\n  rows:\n    title: Rows\n    rows: [A/c10/g, {results: " + filepath.Join(dir, "acc.csv") + "#other, title: other}]\n    measure: {record: {sets: {again: cifar10}}}\n",
 		"bad.yaml": "tables:\n  bad:\n    title: Bad\n    rows: [A/c10/g, {results: " + filepath.Join(dir, "acc.csv") + "#othr, title: other}]\n    measure: {record: {}}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), dir, name)
 	}
 	o := tiny(t, file)
 	o.Tier, o.Table, o.Add = "few", "rows", append(o.Add, filepath.Join(dir, "own.yaml"))

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -35,9 +36,7 @@ tiers:
     calibration: {images: count=2, certify: {rule: fixed, n: 100, n0: 20, block: 20}, cells: 100, steps: 10}
     attack: {images: count=2, steps: 1}
 `
-	if err := os.WriteFile(more, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(text), more)
 	o := tiny(t, tinyFile(t, ""))
 	o.Add, o.Table, o.Tier = append(o.Add, more), "pruned", "emptying"
 	run := func() (trained int, err error) {

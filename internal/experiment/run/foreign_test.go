@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/resample"
@@ -43,9 +44,7 @@ tables:
       attack: {sets: *few, among: few}
   rigour: {title: Plain bounds, rows: [tiny/good], measure: {bound: {arithmetic: plain, sets: *few}}}
 `
-	if err := os.WriteFile(more, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(text), more)
 	o := tiny(t, file)
 	o.Add, o.Table = append(o.Add, more), "foreign"
 	return o
@@ -59,10 +58,7 @@ func foreignFiles(t *testing.T, folder string) map[string]string {
 		t.Fatal(err)
 	}
 	for _, f := range found {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, f)
 		name, _ := filepath.Rel(folder, f)
 		files[filepath.ToSlash(name)] = string(text)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A run in another process is told its folder, and all their tier.
@@ -57,9 +58,7 @@ func TestKilledGrid(t *testing.T) {
     calibration: {images: count=2, certify: {rule: fixed, n: 100, n0: 20, block: 20}, cells: 100, steps: 10}
     attack: {images: count=2, steps: 1}
 `
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(text), file)
 	t.Setenv(fewTier, file)
 	t.Setenv(backend.Variable, "go") // gradients, too, and with the same one in all processes
 	whole := filepath.Join(t.TempDir(), "whole")

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
 )
@@ -159,14 +160,9 @@ func TestStopsAndShards(t *testing.T) {
 
 	// Shards that do not agree are not merged.
 	path := filepath.Join(folders[2], "models", "tiny-g-s1.safetensors")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, path)
 	text[len(text)-1] ^= 1
-	if err := os.WriteFile(path, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, text, path)
 	if _, err := results.Merge(t.Context(), out, folders); err == nil || !strings.Contains(err.Error(), "differ") {
 		t.Errorf("two networks of one name are merged: %v", err)
 	}

@@ -14,23 +14,19 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 )
 
 // change writes over a file what edit makes of its text.
 func change(t *testing.T, path string, edit func(string) string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, path)
 	after := edit(string(text))
 	if after == string(text) {
 		t.Fatalf("%s stays as it was", path)
 	}
-	if err := os.WriteFile(path, []byte(after), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(after), path)
 }
 
 // onLine edits one line, counted from 1.
@@ -87,9 +83,7 @@ func TestSealedResults(t *testing.T) {
 					t.Fatal(err)
 				}
 			default:
-				if err := os.WriteFile(path, []byte("image,label,clean\n0,0,0.1\n"), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Write(t, []byte("image,label,clean\n0,0,0.1\n"), path)
 			}
 			_, errFill := results.Fill(t.Context(), folder, "tiny", resample.Options{Resamples: 10})
 			_, _, errStatus := plan.Status(folder)
@@ -137,10 +131,7 @@ func TestUnsealedResults(t *testing.T) {
 		}
 		return folder
 	}
-	before, err := os.ReadFile(resultFile(o.Folder, "seals.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Read(t, resultFile(o.Folder, "seals.json"))
 	folder := unsealed(t)
 	if _, err := results.Fill(t.Context(), folder, "tiny", resample.Options{Resamples: 10}); err != nil {
 		t.Fatal(err)
@@ -207,10 +198,7 @@ func TestMergeRefusesSymlinks(t *testing.T) {
 	if err := Table(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	secret := testkit.Write(t, []byte("secret"), t.TempDir(), "secret")
 	for _, name := range []string{"models/x.safetensors", "ledgers/x/clean.ledger", "predictions", "results/.x.csv"} {
 		link := filepath.Join(o.Folder, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(link), 0o777), os.Symlink(secret, link)); err != nil {

@@ -2,7 +2,6 @@ package run
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -43,16 +43,14 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	if ends.Begin == nil || ends.Begin.File != first {
 		t.Fatalf("%+v", ends)
 	}
-	if card := store.ModelPath(near.Folder, ends) + ".json"; !strings.Contains(text(t, card), `"start": "`+ends.Begin.Weights) {
+	if card := store.ModelPath(near.Folder, ends) + ".json"; !strings.Contains(string(testkit.Read(t, card)), `"start": "`+ends.Begin.Weights) {
 		t.Errorf("the card does not name the weights %s", ends.Begin.Weights)
 	}
 	if len(filled.Lines[0].Shares) != 3 { // clean, brightness and contrast
 		t.Errorf("shares: %+v", filled.Lines[0].Shares)
 	}
 	for _, ending := range []string{".json", ".safetensors"} {
-		if err := os.WriteFile(filepath.Join(near.Folder, "moved"+ending), []byte(text(t, first+ending)), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, testkit.Read(t, first+ending), near.Folder, "moved"+ending)
 	}
 	moved := near
 	moved.Places = map[string]string{"tiny-start": filepath.Join(near.Folder, "moved")}
@@ -68,13 +66,4 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	if err := ends.Begin.Check(); err == nil || !strings.Contains(err.Error(), "sha256:other") {
 		t.Errorf("another file: %v", err)
 	}
-}
-
-func text(t *testing.T, file string) string {
-	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }

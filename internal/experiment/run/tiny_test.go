@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -41,20 +41,13 @@ func tinyFile(t *testing.T, extra string) string {
 			}
 		}
 		for name, b := range map[string][]byte{part + ".npy": images.Bytes(), part + "-labels.npy": labels.Bytes()} {
-			if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, b, dir, name)
 		}
 	}
 	file := filepath.Join(dir, "tiny.yaml")
-	text, err := os.ReadFile("../testdata/tiny.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, "../testdata/tiny.yaml")
 	text = bytes.Replace(text, []byte("FOLDER"), strconv.AppendQuote(nil, dir), 1)
-	if err := os.WriteFile(file, append(text, extra...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, append(text, extra...), file)
 	return file
 }
 
@@ -80,10 +73,7 @@ func stable(t *testing.T, folder string) map[string]string {
 			t.Fatal(err)
 		}
 		for _, f := range found {
-			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Read(t, f)
 			name, err := filepath.Rel(folder, f)
 			if err != nil {
 				t.Fatal(err)

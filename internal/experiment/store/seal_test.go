@@ -2,9 +2,10 @@ package store
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A process that ends while it keeps a result leaves the one before or the new one, and no folder that cannot be read.
@@ -23,9 +24,7 @@ func TestKeptWhileKilled(t *testing.T) {
 			t.Fatalf("%d: %v", k, err)
 		}
 		// After it, before its seal is.
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(text), path)
 		if err := m.checkSeals(folder); err != nil {
 			t.Fatalf("%d: %v", k, err)
 		}
@@ -33,9 +32,7 @@ func TestKeptWhileKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(path, []byte("first\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("first\n"), path)
 	if err := m.checkSeals(folder); err == nil {
 		t.Error("a result of before is taken for the last one")
 	}

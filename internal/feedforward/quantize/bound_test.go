@@ -3,14 +3,13 @@ package quantize_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/intnet"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // A bound on the confidence is at least that of every image of bytes in the ball, in exact logits: with weights of the
@@ -37,10 +36,7 @@ func TestConfidenceOfIntegersIsBounded(t *testing.T) {
 		if err := intnet.Check(n); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(t.TempDir(), "n.intnet")
-		if err := os.WriteFile(path, intnet.Encode(n, nil), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, intnet.Encode(n, nil), t.TempDir(), "n.intnet")
 		b, err := quantize.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -98,10 +94,7 @@ func TestBoxesOutOfRange(t *testing.T) {
 	if err := intnet.Check(n); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "n.intnet")
-	if err := os.WriteFile(path, intnet.Encode(n, nil), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, intnet.Encode(n, nil), t.TempDir(), "n.intnet")
 	b, err := quantize.Open(path)
 	if err != nil {
 		t.Fatal(err)

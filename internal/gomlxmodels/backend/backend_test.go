@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 func TestParseChoice(t *testing.T) {
@@ -76,10 +78,7 @@ func badPlugins(t *testing.T, dir string) map[string]string {
 		dir:                           "folder",
 	}
 	if runtime.GOOS == "linux" {
-		program, err := os.ReadFile("/proc/self/exe")
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := testkit.Read(t, "/proc/self/exe")
 		files[write("program.so", program)] = "does not export GetPjrtApi"
 		files[write("half.so", program[:len(program)/2])] = "truncated"
 		binary.LittleEndian.PutUint16(program[18:], 243) // e_machine: RISC-V
@@ -124,10 +123,7 @@ func TestBadPluginInSearchedFolder(t *testing.T) {
 	if b.Engine != Go || !strings.Contains(b.Note, "certspec backend install") {
 		t.Errorf("no plugin: engine %s, note %q", b.Engine, b.Note)
 	}
-	path := filepath.Join(folder, "pjrt_c_api_cpu_plugin.so")
-	if err := os.WriteFile(path, []byte("junk"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Write(t, []byte("junk"), folder, "pjrt_c_api_cpu_plugin.so")
 	if b, err = Open("auto"); err != nil {
 		t.Fatal(err)
 	}
@@ -175,9 +171,7 @@ func TestOldPlugin(t *testing.T) {
 	program := `#include <stddef.h>
 static struct { size_t size; void *ext; size_t vsize; void *vext; int major, minor; void *functions[200]; } api = {.major = 0, .minor = 12};
 void *GetPjrtApi(void) { return &api; }`
-	if err := os.WriteFile(source, []byte(program), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(program), source)
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", path, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -316,16 +310,11 @@ func TestTrialIsRemembered(t *testing.T) {
 	}
 	edit := func(old, new string) {
 		t.Helper()
-		text, err := os.ReadFile(record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, record)
 		if !strings.Contains(string(text), old) {
 			t.Fatalf("the record %s does not hold %q", text, old)
 		}
-		if err := os.WriteFile(record, []byte(strings.Replace(string(text), old, new, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(strings.Replace(string(text), old, new, 1)), record)
 	}
 	edit(first.Digest, "sha256:remembered")
 	if again, err := checkPlugin(path); err != nil || again.Digest != "sha256:remembered" {

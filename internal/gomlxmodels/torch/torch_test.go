@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -195,10 +195,7 @@ func TestRoundTrip(t *testing.T) {
 			if err := Write(path, ExportWeights(m), map[string]string{"net": a.Name}); err != nil {
 				t.Fatal(err)
 			}
-			first, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := testkit.Read(t, path)
 			file, err := Read(path, "")
 			if err != nil {
 				t.Fatal(err)
@@ -514,10 +511,7 @@ func TestReadErrors(t *testing.T) {
 		"a.safetensors": {"abc", "3 bytes"},
 		"a.npz":         {"abc", "not an .npz file"},
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.data), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, []byte(c.data), dir, name)
 		if _, err := Read(path, ""); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v; want it to say %q", name, err, c.want)
 		}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write vector_amd64.s")
@@ -15,9 +17,7 @@ var update = flag.Bool("update", false, "write vector_amd64.s")
 func TestAssemblyIsCurrent(t *testing.T) {
 	made := assembly()
 	if *update {
-		if err := os.WriteFile("../vector_amd64.s", made, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, made, "../vector_amd64.s")
 	}
 	if text, err := os.ReadFile("../vector_amd64.s"); err != nil || !bytes.Equal(text, made) {
 		t.Errorf("vector_amd64.s is another; run go test ./internal/intnet/assembly -update (%v)", err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -28,10 +29,7 @@ func TestCompiledKernelsAreCurrent(t *testing.T) {
 		if said, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Read(t, file)
 		return data
 	}
 	module := compile("kernel.wasm", "-target", "wasm32-freestanding", "-msimd128", "-nostdlib", "-Wl,--no-entry",
@@ -44,9 +42,7 @@ func TestCompiledKernelsAreCurrent(t *testing.T) {
 		"-fomit-frame-pointer", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables", "-ffunction-sections")
 	for file, made := range map[string][]byte{"../kernel/kernel.wasm": module, "../vector_arm64.s": words(t, object)} {
 		if *update {
-			if err := os.WriteFile(file, made, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, made, file)
 		}
 		if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, made) {
 			t.Errorf("%s is another; run go test -tags external ./internal/intnet/assembly -update (%v)", file, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/rs/certlog"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // steps is a log of n rows whose indices go in steps.
@@ -121,10 +122,7 @@ func TestBlocksOfSeverities(t *testing.T) {
 		t.Fatal(len(files), err)
 	}
 	for i, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Read(t, file)
 		if log := read(t, string(text)); len(log.Warnings) > 0 {
 			t.Errorf("%s: %q", file, log.Warnings)
 		}

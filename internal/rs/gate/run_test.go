@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -72,15 +73,10 @@ func TestRunResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(o.Record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, o.Record)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	o.Record = filepath.Join(folder, "cut")
-	if err := os.WriteFile(o.Record, append(bytes.Join(lines[:12], nil), lines[12][:3]...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, append(bytes.Join(lines[:12], nil), lines[12][:3]...), o.Record)
 	again, err := Run(t.Context(), step(.25, .5, .75), step(.25, .5, .78), x, o)
 	same := again.Verdict == whole.Verdict && again.Test != nil && again.Test.Seen == whole.Test.Seen
 	if err != nil || !same || again.Samples >= whole.Samples {
@@ -120,9 +116,7 @@ func TestRunRefuses(t *testing.T) {
 		{t.Context(), step(.2, .5, .7), greys(20), func(o *Options) { o.Record = broken }, "no record of a gate"},
 		{stopped, step(.2, .5, .7), greys(20), func(*Options) {}, "canceled"},
 	} {
-		if err := os.WriteFile(broken, []byte("{}\n1 2\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte("{}\n1 2\n"), broken)
 		o := settings()
 		v.edit(&o)
 		if _, err := Run(v.ctx, step(.25, .5, .75), v.new, v.x, o); err == nil || !strings.Contains(err.Error(), v.want) {
@@ -184,17 +178,12 @@ func TestSeedFollowsFromContent(t *testing.T) {
 
 // A record that certspec wrote when names entered the seed keeps its seed and its bytes, also under other names.
 func TestOldRecordGoesOn(t *testing.T) {
-	old, err := os.ReadFile("testdata/v1.record")
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testkit.Read(t, "testdata/v1.record")
 	lines := bytes.SplitAfter(old, []byte("\n"))
 	for _, name := range []string{"step", "renamed"} {
 		o := settings()
 		o.Record = filepath.Join(t.TempDir(), "record")
-		if err := os.WriteFile(o.Record, bytes.Join(lines[:20], nil), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, bytes.Join(lines[:20], nil), o.Record)
 		out, err := Run(t.Context(), named{step(.25, .5, .75), name, "toy"}, named{step(.25, .5, .78), name, "toy"},
 			greys(60), o)
 		got, e := os.ReadFile(o.Record)
@@ -213,10 +202,7 @@ func TestCertifiedOfBoth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(o.Record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, o.Record)
 	old, now := 0, 0
 	for _, line := range strings.Split(string(text), "\n")[1 : 1+out.Test.Seen] {
 		f := strings.Fields(line)
@@ -295,19 +281,14 @@ func TestOneClassLoses(t *testing.T) {
 	if whole.Test.Seen != seen || whole.Test.Sum != sum || whole.Images != 380 || whole.Version != 3 {
 		t.Errorf("%+v; the classes have seen %d with a sum of %d", whole.Test, seen, sum)
 	}
-	text, err := os.ReadFile(o.Record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Read(t, o.Record)
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if len(lines) != seen+2 {
 		t.Errorf("%d outcomes of %d images", len(lines)-2, seen)
 	}
 	for _, cut := range []int{1, 5, 21, seen} {
 		o.Record = filepath.Join(folder, "cut")
-		if err := os.WriteFile(o.Record, append(bytes.Join(lines[:cut], nil), lines[cut][:2]...), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, append(bytes.Join(lines[:cut], nil), lines[cut][:2]...), o.Record)
 		again, err := Run(t.Context(), old, now, x, o)
 		got, e := os.ReadFile(o.Record)
 		if err != nil || e != nil || again.Verdict != Fail || !bytes.Equal(got, text) {
@@ -371,9 +352,7 @@ func TestGroupsOfAFile(t *testing.T) {
 		{"image,site\n0,\xff\n", "site", "no UTF-8"},
 		{"", "site", "expected a header"},
 	} {
-		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, []byte(c.text), file)
 		g, err := ByFile(file, c.column, x)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {

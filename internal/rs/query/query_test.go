@@ -5,14 +5,13 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -307,14 +306,8 @@ func logChoose(n, k int) float64 {
 
 func TestRefusals(t *testing.T) {
 	results := "../../../notebooks/results/"
-	whole, err := os.ReadFile(results + "quickstart.ledger")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cut := filepath.Join(t.TempDir(), "cut.ledger")
-	if err := os.WriteFile(cut, whole[:strings.Index(string(whole), "claims ")], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Read(t, results+"quickstart.ledger")
+	cut := testkit.Write(t, whole[:strings.Index(string(whole), "claims ")], t.TempDir(), "cut.ledger")
 	for _, v := range []struct {
 		file string
 		q    Question

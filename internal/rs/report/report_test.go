@@ -10,7 +10,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/ledger/beside"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
 	"github.com/certspec/certspec/internal/rs/report"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -47,20 +47,13 @@ func forms(t *testing.T, r *report.Report) map[string]string {
 // edited is the quickstart's ledger with its lines changed, and the digest that then belongs to it.
 func edited(t *testing.T, change func(lines []string) []string) string {
 	t.Helper()
-	data, err := os.ReadFile(quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Read(t, quickstart)
 	lines := change(strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"))
 	if last := len(lines) - 1; strings.HasPrefix(lines[last], "sha256 ") {
 		before := strings.Join(lines[:last], "\n") + "\n"
 		lines[last] = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(before)))
 	}
-	path := filepath.Join(t.TempDir(), "edited.ledger")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testkit.Write(t, []byte(strings.Join(lines, "\n")+"\n"), t.TempDir(), "edited.ledger")
 }
 
 // The counts stand in the ledger's own last lines. The intervals are SciPy's (1.17.1): binomtest(k, 500).proportion_ci(0.95, "exact"), and

@@ -126,15 +126,11 @@ func TestMake(t *testing.T) {
 	refused("a longer labels.npy", "labels.npy of 200; expected 120", d, []corrupt.File{corrupt.FourierFile(1, 1, false)}, 7)
 	refused("no files", "no files", d, nil, 7)
 	refused("a severity", "severity 9", d, []corrupt.File{{Name: "x.npy", Settings: []corrupt.Setting{{Name: "fog", Severity: 9}}}}, 7)
-	if err := os.WriteFile(filepath.Join(one, "snow.npy"), []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("mine"), one, "snow.npy")
 	refused("a file of somebody else", "no manifest knows it", d, filesOf(t, "snow"), 7)
 	damaged := testkit.Read(t, one, "fog.npy")
 	damaged[5000]++
-	if err := os.WriteFile(filepath.Join(one, "fog.npy"), damaged, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, damaged, one, "fog.npy")
 	refused("a changed file", "has the SHA-256", d, files, 7)
 	if !bytes.Equal(testkit.Read(t, one, manifestName), before) || string(testkit.Read(t, one, "snow.npy")) != "mine" {
 		t.Error("a refused run has changed the folder")
@@ -148,9 +144,7 @@ func TestMake(t *testing.T) {
 	if !bytes.Equal(testkit.Read(t, one, "fog.npy"), testkit.Read(t, other, "fog.npy")) {
 		t.Error("a file that was removed comes back with other bytes")
 	}
-	if err := os.WriteFile(filepath.Join(one, manifestName), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("{"), one, manifestName)
 	refused("a damaged manifest", "no manifest", d, files, 7)
 }
 

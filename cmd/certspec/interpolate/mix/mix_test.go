@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -213,9 +212,7 @@ func TestErrors(t *testing.T) {
 	broken.Weights[0].Values[0] = float32(math.NaN())
 	halved := filepath.Join(t.TempDir(), "half.safetensors")
 	header := `{"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`
-	if err := os.WriteFile(halved, append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"\x00\x3c"...), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"\x00\x3c"...), halved)
 	single := filepath.Join(t.TempDir(), "single.safetensors")
 	if err := torch.Write(single, []modelfile.Tensor{{Name: "w", Shape: []int{1}, Values: []float32{1}}}, nil); err != nil {
 		t.Fatal(err)

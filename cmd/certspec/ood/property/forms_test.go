@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // relus is y = max(x, 0) for two inputs.
@@ -324,18 +323,12 @@ func TestRead(t *testing.T) {
 		"plain.vnnlib": []byte(text), "mark.vnnlib": []byte("\ufeff" + text),
 		"packed.vnnlib.gz": packed.Bytes(), "packed.vnnlib": packed.Bytes(),
 	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testkit.Write(t, data, dir, name)
 		if p, err := Read(path); err != nil || len(p.Cases) != 1 || p.Outputs != 3 {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
-	cut := filepath.Join(dir, "cut.vnnlib.gz")
-	if err := os.WriteFile(cut, packed.Bytes()[:packed.Len()/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	cut := testkit.Write(t, packed.Bytes()[:packed.Len()/2], dir, "cut.vnnlib.gz")
 	if _, err := Read(cut); err == nil || !strings.Contains(err.Error(), cut) {
 		t.Errorf("cut off: %v", err)
 	}

@@ -3,11 +3,11 @@ package beside
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/journaltest"
 )
 
@@ -67,7 +67,5 @@ func TestChecksBehindATornLine(t *testing.T) {
 
 func overwrite(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(text), path)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -26,10 +27,7 @@ var forms = [][2]string{
 
 // A header has one form. Whatever is closed with a digest of its own is refused where its header has another.
 func TestHeaderHasOneForm(t *testing.T) {
-	good, err := os.ReadFile("../../../../rs/testdata/v1-staged.ledger")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Read(t, "../../../../rs/testdata/v1-staged.ledger")
 	for _, form := range forms {
 		altered := bytes.Replace(good, []byte(form[0]), []byte(form[1]), 1)
 		if bytes.Equal(altered, good) {
@@ -48,10 +46,7 @@ func TestHeaderHasOneForm(t *testing.T) {
 
 // So have looks, claims and figures.
 func TestLinesHaveOneForm(t *testing.T) {
-	good, err := os.ReadFile("../../../../rs/testdata/v1-staged.ledger")
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Read(t, "../../../../rs/testdata/v1-staged.ledger")
 	lines := strings.SplitAfter(string(good), "\n")
 	for i, line := range lines[1 : len(lines)-2] {
 		fields := strings.Split(line, " ")

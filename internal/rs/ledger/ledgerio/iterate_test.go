@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -51,10 +52,7 @@ func TestIterators(t *testing.T) {
 	if kinds[LookLine] != looks || kinds[ClaimLine] != images || kinds[DigestLine] != 1 {
 		t.Errorf("%v", kinds)
 	}
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Read(t, file)
 	bad := filepath.Join(t.TempDir(), "x")
 	os.WriteFile(bad, append(whole[:len(whole)/2], "\nno line\n"...), 0o666)
 	damaged, err := Scan(bad)

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -105,19 +105,14 @@ func TestRoundTrip(t *testing.T) {
 
 // Wherever a power cut tears the file, the whole lines before are read, and a run goes on to the same bytes.
 func TestTornAnywhere(t *testing.T) {
-	whole, err := os.ReadFile(write(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Read(t, write(t))
 	path := filepath.Join(t.TempDir(), "torn")
 	body := bytes.IndexByte(whole, '\n')
 	for n := 0; n < len(whole); n++ {
 		if n%50 == 1 && n+49 < body {
 			n += 49 // the header is long
 		}
-		if err := os.WriteFile(path, whole[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, whole[:n], path)
 		w, l, err := Open(path, header())
 		if err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
@@ -239,9 +234,7 @@ func TestForeignLines(t *testing.T) {
 			}
 			b = append(b, line...)
 		}
-		if err := os.WriteFile(path, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, b, path)
 		_, err := Read(path)
 		var format *ledger.FormatError
 		if !errors.As(err, &format) || !strings.Contains(err.Error(), c.want) {
@@ -370,7 +363,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(uint8(2), uint16(first), uint8(0), []byte("1 -1 0 9999999999999 0 1:1\n"))
 	f.Add(uint8(3), uint16(0), uint8(0), []byte("{}\n"))
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
-		for _, b := range [][]byte{edit.At(bases[int(which)%len(bases)], at, cut, put)} {
+		for _, b := range [][]byte{testkit.Edit(bases[int(which)%len(bases)], at, cut, put)} {
 			l, committed, err := decode("x", bytes.NewReader(b))
 			if err != nil || l == nil {
 				continue

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -81,15 +82,10 @@ func TestRuleRefused(t *testing.T) {
 
 // A file of version 1 is read for ever, and goes on as one: only its header says 1.
 func TestVersion1(t *testing.T) {
-	now, err := os.ReadFile(write(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := testkit.Read(t, write(t))
 	path := filepath.Join(t.TempDir(), "old.ledger")
 	lines := strings.SplitAfter(strings.Replace(string(now), `"version":3`, `"version":1`, 1), "\n")
-	if err := os.WriteFile(path, []byte(strings.Join(lines[:4], "")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte(strings.Join(lines[:4], "")), path)
 	w, l, err := Open(path, header())
 	if err != nil || l.Header.Version != 1 {
 		t.Fatal(l, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -138,10 +139,7 @@ func TestScoresRoundTrip(t *testing.T) {
 		t.Errorf("of another seed: %v", err)
 	}
 	// Every flip of a bit is found.
-	whole, err := os.ReadFile(Path(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testkit.Read(t, Path(path))
 	for i := range whole {
 		bad := bytes.Clone(whole)
 		bad[i] ^= 1 << (i % 8)
@@ -259,9 +257,7 @@ func TestOpenScores(t *testing.T) {
 	if _, _, err := Open(path, l); !isScoresError(err) {
 		t.Errorf("no scores at all: %v", err)
 	}
-	if err := os.WriteFile(Path(path), []byte("something else"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, []byte("something else"), Path(path))
 	if _, _, err := Open(path, &ledger.Ledger{Header: h}); !isScoresError(err) {
 		t.Errorf("a foreign file: %v", err)
 	}

@@ -1,8 +1,8 @@
-package edit
+package testkit
 
 import "testing"
 
-func TestAt(t *testing.T) {
+func TestEdit(t *testing.T) {
 	base := []byte("abcdef")
 	for _, c := range []struct {
 		at   uint16
@@ -10,7 +10,7 @@ func TestAt(t *testing.T) {
 		put  string
 		want string
 	}{{0, 0, "", "abcdef"}, {2, 1, "xy", "abxydef"}, {6, 9, "z", "abcdefz"}, {4, 9, "", "abcd"}, {7, 0, "x", "xabcdef"}} {
-		if got := string(At(base, c.at, c.cut, []byte(c.put))); got != c.want {
+		if got := string(Edit(base, c.at, c.cut, []byte(c.put))); got != c.want {
 			t.Errorf("%+v gives %q", c, got)
 		}
 	}
