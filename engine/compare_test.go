@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/internal/testkit"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
 // convolutional is a small network with one layer of each common kind, on images of 6 × 5 × 3.
@@ -73,17 +74,10 @@ func convolutional(change func(g *onnxfile.Graph)) []byte {
 	return onnxfile.Encode(&onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: sets, Graph: g})
 }
 
-func needRuntime(t testing.TB) {
-	t.Helper()
-	if _, err := onnx.Library(""); err != nil {
-		t.Skip(err)
-	}
-}
-
 // Layers that were read otherwise than ONNX Runtime runs the file are refused, and the first node that differs is
 // named: readers that go wrong are stood in for by the same file with another weight, attribute or operator.
 func TestLayersThatDifferAreRefused(t *testing.T) {
-	needRuntime(t)
+	engines.NeedONNXRuntime(t)
 	read := func(data []byte) *onnx.Layers {
 		l, err := onnx.ReadLayers(onnx.Source{Path: "net.onnx", Contents: data})
 		if err != nil {
@@ -188,7 +182,7 @@ func TestLayersSayWhetherTheyWereCompared(t *testing.T) {
 // Where one input takes long, the agreement at all is remembered, by layers, file and inputs; one input is compared
 // all the same. A difference is not remembered.
 func TestLongComparisonsAreRemembered(t *testing.T) {
-	needRuntime(t)
+	engines.NeedONNXRuntime(t)
 	library, err := onnx.Library("")
 	if err != nil {
 		t.Fatal(err)

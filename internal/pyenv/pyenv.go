@@ -81,7 +81,8 @@ var (
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
 	NumPy = Set{name: "numpy", what: "NumPy and ONNX, about 45 MB", requirements: numpy}
 	// Exporters are networks to export, beside the packages of Bench.
-	Exporters = Set{name: "exporters", what: "torchvision and transformers, about 100 MB", requirements: exporters, alone: true}
+	Exporters = Set{name: "exporters", what: "torchvision and transformers, about 100 MB", requirements: exporters,
+		alone: true}
 	// Soundness is what the bench of false certificates runs beside certspec.
 	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, " +
 		"about 300 MB", requirements: soundness}
