@@ -27,6 +27,19 @@ func (m *Model) FeedForward(ctx context.Context) (*feedforward.Network, error) {
 	return l.Network.AsCompared(ONNXRuntime), nil
 }
 
+// Encoded is FeedForward as what its layers are read from, for feedforward.FromONNX in another process.
+func (m *Model) Encoded(ctx context.Context) (file []byte, images *feedforward.Images, n *feedforward.Network, err error) {
+	l, err := m.layers()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := m.compare(ctx, l); err != nil {
+		return nil, nil, nil, fmt.Errorf("engine: %w", err)
+	}
+	file, images = l.Encoded()
+	return file, images, l.Network.AsCompared(ONNXRuntime), nil
+}
+
 // compare compares layers with ONNX Runtime at images.
 func (m *Model) compare(ctx context.Context, l *onnx.Layers) error {
 	c := comparison{layers: l, report: m.report}

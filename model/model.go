@@ -1,5 +1,7 @@
 // Package model opens or trains a network for a cell or a small program: an ONNX file, a model file of certspec, or an
-// integer network. It is apart from package nb, so that cells without a network need no engine.
+// integer network. It is apart from package nb, so that cells without a network need no engine. A program links the
+// engines; in a cell, which the kernel builds with the tag cell, a process of the kernel has them, and keeps weights
+// from cell to cell.
 package model
 
 import (
@@ -8,11 +10,8 @@ import (
 	"sync"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/listen"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/table"
@@ -21,7 +20,20 @@ import (
 // Model is a network that is opened when it is first needed. It is safe for concurrent use.
 type Model struct {
 	path   string
-	engine func() (*engine.Model, error)
+	engine func() (network, error)
+}
+
+// network is an opened network: an engine.Model, or in a cell one that the kernel's process has.
+type network interface {
+	classifier.Classifier
+	Card() *modelfile.Card
+	FormerIdentities() ([]classifier.Identity, error)
+	Preprocessing() (string, error)
+	ClassNames() ([]string, error)
+	Trained() []ledger.Data
+	FeedForward(ctx context.Context) (*feedforward.Network, error)
+	Gradients(ctx context.Context) (g classifier.Differentiable, how string, end func() error, err error)
+	Close() error
 }
 
 // Input says what an ONNX file does not: how images enter, and what its outputs are. A zero field is found from the
@@ -38,7 +50,7 @@ type Input struct {
 // Open returns a handle on the network at path, NAME.onnx or a model file NAME. Nothing is read before the network is
 // first needed: a wrong path is an error of the verb that needs it.
 func Open(path string, in ...Input) *Model {
-	return &Model{path: path, engine: sync.OnceValues(func() (*engine.Model, error) {
+	return &Model{path: path, engine: sync.OnceValues(func() (network, error) {
 		switch {
 		case len(in) > 1:
 			return nil, fmt.Errorf("model %s: %d values of model.Input; expected one", path, len(in))
@@ -46,12 +58,7 @@ func Open(path string, in ...Input) *Model {
 			return nil, fmt.Errorf("model %s: model.Input is for ONNX files; the card of a model file says how images "+
 				"enter", path)
 		}
-		var options []engine.Option
-		for _, i := range in {
-			options = append(options, engine.ONNX(onnx.Options{Card: onnx.Card{Mean: i.Mean, Std: i.Std, Scale: i.Scale,
-				Layout: i.Layout, ChannelOrder: i.ChannelOrder, Output: i.Output, ClassNames: i.ClassNames}}))
-		}
-		return engine.Open(path, append(options, engine.Progress(listen.Progress()))...)
+		return open(path, in...)
 	})}
 }
 

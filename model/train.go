@@ -2,14 +2,10 @@ package model
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/listen"
 )
 
@@ -18,7 +14,7 @@ type Recipe struct {
 	Net     string         // name of the network, e.g. resnet20; default small-cnn
 	Sigma   float64        // standard deviation of the noise, unit: full range of a value; 0: none
 	Method  string         // of package method; default gaussian
-	Options map[string]any // of the method, e.g. {"lambda": 20.}
+	Options map[string]any `json:"-"` // of the method, e.g. {"lambda": 20.}
 	Views   string         // augmentation that makes the method's views, e.g. fouriermix
 	Augment string         // of every view: none (default), crop-flip, crop, flip, …
 	Epochs  int            // passes over the data; default 10
@@ -28,38 +24,34 @@ type Recipe struct {
 	From    string         // path of a model file whose weights training begins with; "": random ones
 
 	// Labelled images for the accuracies on the card; nil: the test part of the known set that is trained on.
-	Test *dataset.Dataset
+	Test *dataset.Dataset `json:"-"`
 }
 
 // Train returns a handle on a network that is trained on images with Gaussian noise, and kept as a model file at path.
 // It is trained when it is first needed, with progress, and only once: an interrupted training goes on where it was.
 // Errors, of the verb that needs it: those of train.Run, and a file at path of another recipe or data.
 func Train(path string, data *dataset.Dataset, r Recipe) *Model {
-	return &Model{path: path, engine: sync.OnceValues(func() (*engine.Model, error) {
-		o, err := r.options(path, data)
-		if err != nil {
+	return &Model{path: path, engine: sync.OnceValues(func() (network, error) {
+		if err := r.complete(data); err != nil {
 			return nil, fmt.Errorf("model %s: %w", path, err)
 		}
-		if _, err := train.Run(listen.Context(), o); err != nil {
+		if err := fit(listen.Context(), path, data, r); err != nil {
 			return nil, err
 		}
-		return engine.Open(path, engine.Progress(o.Progress))
+		return open(path)
 	})}
 }
 
-func (r Recipe) options(path string, data *dataset.Dataset) (o train.Options, err error) {
-	o = train.Options{Network: r.Net, Sigma: &r.Sigma, Method: r.Method, Options: r.Options, Views: r.Views,
-		Augment: modelfile.Augmentation(r.Augment), Epochs: r.Epochs, BatchSize: r.Batch, LearningRate: r.Rate,
-		Seed: r.Seed, From: r.From, Train: data, Test: r.Test, Out: path, Command: strings.Join(os.Args, " "),
-		Progress: listen.Progress()}
-	if o.Test != nil {
-		return o, nil
+// complete finds the images for testing where none are named.
+func (r *Recipe) complete(data *dataset.Dataset) (err error) {
+	if r.Test != nil {
+		return nil
 	}
 	set, part, _ := strings.Cut(data.String(), "/")
 	if strings.Contains(set, ":") || !strings.HasPrefix(part, "train") {
-		return o, fmt.Errorf("Recipe.Test is missing: the images for the accuracies on the card; none are known to go "+
+		return fmt.Errorf("Recipe.Test is missing: the images for the accuracies on the card; none are known to go "+
 			"with %s", data)
 	}
-	o.Test, err = dataset.Open(set + "/test")
-	return o, err
+	r.Test, err = dataset.Open(set + "/test")
+	return err
 }

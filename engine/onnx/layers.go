@@ -25,7 +25,14 @@ type Layers struct {
 	fill   filler    // nil: values enter as they are
 	layout layout    // of images, as is card
 	card   Card
+
+	graph  *onnxfile.Model // that Network was read from, with all its values
+	images *feedforward.Images
 }
+
+// Encoded is what Network was read from, for feedforward.FromONNX in another process: an ONNX file without others, and
+// how images enter.
+func (l *Layers) Encoded() ([]byte, *feedforward.Images) { return onnxfile.Encode(l.graph), l.images }
 
 // ReadLayers reads an ONNX file whose images enter as they do in a Model with the same options, the card beside the
 // file included; a last Softmax or LogSoftmax over the classes is taken off. It needs no ONNX Runtime. Errors:
@@ -82,10 +89,9 @@ func (s Source) layers(raw bool) (*Layers, error) {
 		return nil, err
 	}
 	l := &Layers{source: s, file: file}
-	var images *feedforward.Images
 	switch {
 	case !raw:
-		if images, err = l.images(); err != nil {
+		if l.images, err = l.entry(); err != nil {
 			return nil, err
 		}
 	case file.outputs != 1:
@@ -107,7 +113,8 @@ func (s Source) layers(raw bool) (*Layers, error) {
 		}
 	}
 	loaded.Graph.Inputs, loaded.Graph.Outputs = []onnxfile.Value{file.input}, []onnxfile.Value{file.output}
-	if l.Network, err = feedforward.FromONNX(s.Path, &loaded, images); err != nil {
+	l.graph = &loaded
+	if l.Network, err = feedforward.FromONNX(s.Path, &loaded, l.images); err != nil {
 		return nil, err
 	}
 	if raw {
@@ -118,8 +125,8 @@ func (s Source) layers(raw bool) (*Layers, error) {
 	return l, nil
 }
 
-// images says how they enter.
-func (l *Layers) images() (*feedforward.Images, error) {
+// entry says how images enter.
+func (l *Layers) entry() (*feedforward.Images, error) {
 	file := l.file
 	at, err := findLayout(file.input, file.card)
 	if err != nil {

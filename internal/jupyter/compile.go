@@ -120,13 +120,15 @@ func roughly(d time.Duration) string {
 }
 
 // cellFlags are what cells are compiled with: linking is most of their time, and half of it with
-// XLA goes into tables for debuggers.
-func cellFlags(g goTool) []string {
-	flags := []string{"-ldflags=-s"}
-	if !g.cgo {
-		flags = append(flags, "-tags=noxla")
+// XLA goes into tables for debuggers. The tag cell has package model ask the kernel's process for networks.
+func cellFlags(g goTool) []string { return []string{"-ldflags=-s", "-tags=cell" + g.tags()} }
+
+// tags are further ones, where there is no C compiler.
+func (g goTool) tags() string {
+	if g.cgo {
+		return ""
 	}
-	return flags
+	return ",noxla"
 }
 
 // cellEnvironment is the environment in which the kernel compiles cells, as startScript sets it.

@@ -81,9 +81,9 @@ func TestStartScriptSetsTheKernelsEnvironment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settings := "[-v -ldflags=-s][][]"
+		settings := "[-v -ldflags=-s -tags=cell][][]"
 		if !cgo {
-			settings = "[-v -ldflags=-s -tags=noxla][0][]"
+			settings = "[-v -ldflags=-s -tags=cell,noxla][0][]"
 		}
 		want := filepath.Join(dir, "path") + ":" + bin + ":/usr/bin:/bin\n" + settings + "\n--kernel a b.json\n"
 		if string(out) != want {

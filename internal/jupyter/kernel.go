@@ -99,6 +99,12 @@ func install(ctx context.Context, dataDir, version string, warmed bool, show pro
 	if err := os.MkdirAll(filepath.Join(k.Dir, "path"), 0o755); err != nil {
 		return Kernel{}, fmt.Errorf("kernel: %w", err)
 	}
+	if !warmed && isCheckout(module) {
+		c := compilation{task: "networks for cells", dir: module, env: cellEnvironment(g), show: show}
+		if err := c.run(ctx, g, k.serving(), append(g.servingFlags(), "./cmd/certspec")); err != nil {
+			return Kernel{}, fmt.Errorf("kernel: what holds networks for cells: %w", err)
+		}
+	}
 	start := filepath.Join(k.Dir, "start")
 	spec, err := json.MarshalIndent(map[string]any{
 		"argv": append([]string{start, "--kernel", "{connection_file}", "--go_work=" +
@@ -117,6 +123,7 @@ func install(ctx context.Context, dataDir, version string, warmed bool, show pro
 		{filepath.Join(k.Dir, "path", "go"), goScript(g), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "path", "gopls"), goplsScript(bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "path", "certspec"), programScript(program), atomicfile.WriteProgram},
+		{filepath.Join(k.Dir, "serve"), serveScript(k, g, program), atomicfile.WriteProgram},
 		{start, startScript(k, g, bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", atomicfile.Write},
 		{filepath.Join(k.Dir, "logo-svg.svg"), logo, atomicfile.Write},
@@ -156,6 +163,8 @@ func startScript(k Kernel, g goTool, bin string) string {
 	}
 	fmt.Fprintf(&s, "CERTSPEC_PRELUDE='%s/%s'\nexport CERTSPEC_PRELUDE\n", modulePath,
 		strings.Join(prelude, " "+modulePath+"/"))
+	fmt.Fprintf(&s, "CERTSPEC_KERNEL=$$\nCERTSPEC_SERVE=%s\nexport CERTSPEC_KERNEL CERTSPEC_SERVE\n",
+		quote(filepath.Join(k.Dir, "serve")))
 	s.WriteString("TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}\nexport TF_CPP_MIN_LOG_LEVEL\n")
 	fmt.Fprintf(&s, "exec %s \"$@\"\n", quote(filepath.Join(bin, "gonb")))
 	return s.String()
@@ -183,6 +192,31 @@ func programScript(program string) string {
 		`test -x "$program" || { echo "certspec is no longer at $program: ` +
 		`run certspec notebook install again" >&2; exit 127; }` + "\n" +
 		`exec "$program" "$@"` + "\n"
+}
+
+// serveScript starts the process that holds networks for cells: this program, or in a checkout, whose files may be
+// others than those that this program was built from, one that Go builds of them where they are.
+func serveScript(k Kernel, g goTool, program string) string {
+	s := "#!/bin/sh\n# For cells that name a network.\n"
+	if !isCheckout(k.Module) {
+		return s + "exec " + quote(program) + ` notebook serve "$@"` + "\n"
+	}
+	s += "since=$(date +%s)\nprogram=" + quote(k.serving()) + "\n" +
+		`test -w "$(dirname "$program")" || program="$GONB_TMP_DIR/serving"` + "\n" + quote(g.program) + " build -C " +
+		quote(k.Module)
+	for _, flag := range g.servingFlags() {
+		s += " " + flag
+	}
+	return s + ` -o "$program" ./cmd/certspec </dev/null || exit` + "\n" + `exec "$program" notebook serve --checkout ` +
+		quote(k.Module) + ` --since "$since" "$@"` + "\n"
+}
+
+// serving is the program that serveScript builds of a checkout.
+func (k Kernel) serving() string { return filepath.Join(k.Dir, "serving") }
+
+// servingFlags are what it is built with: a program, no cell.
+func (g goTool) servingFlags() []string {
+	return []string{"-buildvcs=false", "-tags=" + strings.TrimPrefix(g.tags(), ",")}
 }
 
 // quote makes one word of s for the shell.

@@ -248,6 +248,29 @@ func TestCardsNeedNoEngine(t *testing.T) {
 	}
 }
 
+// A cell links no engine, whichever packages of the kernel's prelude it names: a process of the kernel has networks.
+func TestCellsLinkNoEngine(t *testing.T) {
+	text, err := os.ReadFile("../jupyter/kernel.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^var prelude = \[\]string\{(.*)\}$`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("no prelude in internal/jupyter/kernel.go")
+	}
+	args := []string{"-tags=cell"}
+	for name := range strings.SplitSeq(string(found[1]), ", ") {
+		args = append(args, "./"+strings.Trim(name, `"`))
+	}
+	for _, p := range list(t, []string{"CGO_ENABLED=1"}, args...) {
+		for _, d := range p.Deps {
+			if isEngine(d) {
+				t.Errorf("%s depends on %s in a cell", p.ImportPath, d)
+			}
+		}
+	}
+}
+
 // isEngine tells whether a package belongs to GoMLX, XLA or ONNX Runtime, or is ours over one of them.
 func isEngine(path string) bool {
 	return strings.HasPrefix(path, "github.com/gomlx/") || strings.HasPrefix(path, "github.com/yalue/onnxruntime_go") ||

@@ -4,12 +4,16 @@ package listen
 
 import (
 	"context"
+	"os"
+	"strings"
 
 	"github.com/certspec/certspec/progress"
 )
 
-// Context ends such work; Progress makes what hears of it, nil where nobody listens.
+// Context ends such work; Progress makes what hears of it, nil where nobody listens; Command is the command line that
+// cards name.
 var (
 	Context  = context.Background
 	Progress = func() progress.Reporter { return nil }
+	Command  = func() string { return strings.Join(os.Args, " ") }
 )

@@ -21,7 +21,7 @@ import (
 func Command() *cobra.Command {
 	return cli.Noun("notebook", "Run notebooks without a browser, open them in one, register the kernel for Jupyter",
 		"",
-		runCommand(), labCommand(), installCommand(), slidesCommand())
+		runCommand(), labCommand(), installCommand(), slidesCommand(), serveCommand())
 }
 
 // runOptions holds the values of the flags of "notebook run".
