@@ -145,6 +145,7 @@ func (p paper) tables(command func(string) string) (judged, other, never, runs *
 func (p paper) families() string {
 	var names []string
 	claims, results := 0, 0
+	var before []string
 	for _, r := range p.Rows {
 		if r.Claim == nil {
 			continue
@@ -154,10 +155,17 @@ func (p paper) families() string {
 			names = append(names, name)
 			claims += len(c.List)
 			results = max(results, c.Fixed)
+			if c.Fixed == 0 {
+				before = append(before, "`"+c.Family+"`")
+			}
 		}
 	}
-	return printable.Sprintf("The lines are of %d families with %d claims in all, which were written down after the "+
-		"results, of up to %d files.", len(names), claims, results)
+	which := "which"
+	if len(before) > 0 {
+		which = "all but " + strings.Join(before, " and ")
+	}
+	return printable.Sprintf("The lines are of %d families with %d claims in all, %s were written down after the results, of "+
+		"up to %d files.", len(names), claims, which, results)
 }
 
 // AtAGlance are the first tables of a paper's notebook: what it shows, what ours say, and the command, a line for each

@@ -106,6 +106,7 @@ var Settings = map[string]string{
 	"A cpu":      "CIFAR-10, small CNN, 100 images, σ = 0.25, n ≤ 500, α = 0.001",
 	"A evidence": "CIFAR-10, ResNet-20, 500 images, σ = 0.25, n ≤ 2,000, α = 0.001",
 	"A scratch":  "CIFAR-10, ResNet-20, 300 images, σ = 0.25, n ≤ 1,000, α = 0.001",
+	"A radii":    "CIFAR-10, ResNet-20, 500 images, σ = 0.25, n ≤ 10,000, α = 0.001",
 	"B cpu":      "L at an eighth of its width, 2,000 images",
 	"C cpu":      "CIFAR-10 (JPEG copy), severities 1, 3 and 5, 177 networks, 2,000 images",
 	"D evidence": "FashionMNIST, small CNN, 500 images, σ = 0.25, n = 10,000, α = 0.001",
@@ -114,7 +115,7 @@ var Settings = map[string]string{
 // settingsOfTitle are those of a folder.
 func settingsOfTitle(folder string) string {
 	of := map[string]string{"A": "A cpu", "A-more": "A cpu", "C": "C cpu", "D-evidence": "D evidence",
-		"acce-published": "D evidence", "A-scratch": "A scratch", "B": "B cpu"}[folder]
+		"acce-published": "D evidence", "A-scratch": "A scratch", "A-scratch-radii": "A radii", "B": "B cpu"}[folder]
 	if of == "" {
 		of = "A evidence"
 	}

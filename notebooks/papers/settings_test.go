@@ -25,7 +25,7 @@ func dataOf(m *store.Manifest) string {
 
 // What titles say of a tier is what the folders of that tier say: data where all models have the same, network, n and α.
 func TestSettingsAreThoseOfTheFolders(t *testing.T) {
-	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A cpu": "A",
+	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A radii": "A-scratch-radii", "A cpu": "A",
 		"B cpu": "B", "C cpu": "C", "D evidence": "D-evidence"} {
 		m, err := store.ReadManifest("../results/experiments/" + folder)
 		if err != nil {
@@ -41,7 +41,7 @@ func TestSettingsAreThoseOfTheFolders(t *testing.T) {
 			t.Errorf("%s: titles name the data %q, all models are of %q", of, named, data)
 		}
 	}
-	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A cpu": "A", "D evidence": "D-evidence"} {
+	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A radii": "A-scratch-radii", "A cpu": "A", "D evidence": "D-evidence"} {
 		m, err := store.ReadManifest("../results/experiments/" + folder)
 		if err != nil {
 			t.Fatal(err)

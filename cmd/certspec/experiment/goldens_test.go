@@ -49,7 +49,7 @@ func TestGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	folders, err := filepath.Glob(committed + "/experiments/*/manifest.json")
-	if err != nil || len(folders) != 18 {
+	if err != nil || len(folders) != 19 {
 		t.Fatalf("%d folders: %v", len(folders), err)
 	}
 	for _, manifest := range append(folders, committed+"/maps/manifest.json") {
