@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/internal/testkit"
+	"github.com/certspec/certspec/pixel"
 )
 
 // The networks of an estimate are timed once on a machine: the next plan takes what the cache has, while it is young.
@@ -59,5 +63,36 @@ tables:
 	}
 	if late := estimate(); late.Rates[0].Training == 12345 {
 		t.Error("an old rate was taken")
+	}
+}
+
+// compiling is a model whose clock stands still but for a second of compiling in its first call and a millisecond an image.
+type compiling struct {
+	now    time.Time
+	called bool
+}
+
+func (c *compiling) Info() (classifier.Info, error) {
+	return classifier.Info{Name: "compiling", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 2,
+		Identity: classifier.Identity{Weights: "none", Engine: "toy"}}, nil
+}
+
+func (c *compiling) Classify(_ context.Context, b classifier.Batch, r *classifier.Result) error {
+	if !c.called {
+		c.now, c.called = c.now.Add(10*time.Second), true
+	}
+	c.now = c.now.Add(time.Duration(b.N) * time.Millisecond)
+	clear(r.Classes[:b.N])
+	return nil
+}
+
+// What an engine compiles is no part of what a noise sample takes.
+func TestRatesAreOfCompiledNetworks(t *testing.T) {
+	var c compiling
+	images := &dataset.Images{Name: "grey", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: []string{"a", "b"},
+		IDs: []int{0, 1, 2, 3, 4, 5, 6, 7}, Labels: make([]int, 8), Pixels: make([]byte, 8)}
+	rate, err := certifyingRate(t.Context(), &c, images, 0.25, func() time.Time { return c.now })
+	if err != nil || rate < 500 || rate > 1001 { // 1,000, less what fills a batch
+		t.Errorf("%v noise samples/s, %v; want some 1,000", rate, err)
 	}
 }
