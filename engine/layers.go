@@ -28,7 +28,8 @@ func (m *Model) FeedForward(ctx context.Context) (*feedforward.Network, error) {
 }
 
 // Encoded is FeedForward as what its layers are read from, for feedforward.FromONNX in another process.
-func (m *Model) Encoded(ctx context.Context) (file []byte, images *feedforward.Images, n *feedforward.Network, err error) {
+func (m *Model) Encoded(ctx context.Context) (file []byte, images *feedforward.Images, n *feedforward.Network,
+	err error) {
 	l, err := m.layers()
 	if err != nil {
 		return nil, nil, nil, err

@@ -164,8 +164,8 @@ func (p paper) families() string {
 	if len(before) > 0 {
 		which = "all but " + strings.Join(before, " and ")
 	}
-	return printable.Sprintf("The lines are of %d families with %d claims in all, %s were written down after the results, of "+
-		"up to %d files.", len(names), claims, which, results)
+	return printable.Sprintf("The lines are of %d families with %d claims in all, %s were written down after the "+
+		"results, of up to %d files.", len(names), claims, which, results)
 }
 
 // AtAGlance are the first tables of a paper's notebook: what it shows, what ours say, and the command, a line for each

@@ -259,8 +259,8 @@ func (m *meter) sampleRate(ctx context.Context, path string, model *recipe.Model
 	return certifyingRate(ctx, net, images, max(model.Noise(), .01), time.Now)
 }
 
-// certifyingRate certifies images over and over, each time twice as many, until it takes a second. Each number comes twice,
-// and the second time counts: what an engine compiles for it, it has compiled then.
+// certifyingRate certifies images over and over, each time twice as many, until it takes a second.
+// Each number comes twice, and the second time counts: what an engine compiles for it, it has compiled.
 func certifyingRate(ctx context.Context, c classifier.Classifier, images *dataset.Images, sigma float64,
 	now func() time.Time) (float64, error) {
 	o := rs.Options{Sigma: sigma, Rule: rs.Fixed, MaxSamples: 100, Selection: 100}

@@ -49,7 +49,8 @@ type Handle struct {
 	info   *classifier.Info // nil: not asked for yet
 }
 
-// OpenHandle opens what a question of kind Open or Gradients names. Reports of long work go to report, which may be nil.
+// OpenHandle opens what a question of kind Open or Gradients names. Reports of long work go to
+// report, which may be nil.
 func OpenHandle(ctx context.Context, open Question, report progress.Reporter) (*Handle, error) {
 	h := &Handle{open: open, report: report}
 	if _, err := h.take(ctx); err != nil {

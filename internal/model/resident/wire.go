@@ -34,7 +34,8 @@ const (
 	mostValues = 1<<32 - 1
 )
 
-// hello begins a connection, and is what the process is started with: a process with another environment, or in another folder, might open another network.
+// hello begins a connection, and is what the process is started with: a process with another
+// environment, or in another folder, might open another network.
 type hello struct {
 	Folder      string
 	Environment []string

@@ -141,7 +141,8 @@ func (s *server) answer(ctx context.Context, user any, q resident.Question, valu
 }
 
 // open gives the connection a network, or its gradients.
-func (s *server) open(ctx context.Context, user any, q resident.Question, report progress.Reporter) (*resident.Opened, error) {
+func (s *server) open(ctx context.Context, user any, q resident.Question,
+	report progress.Reporter) (*resident.Opened, error) {
 	l, err := s.load(q, report)
 	if err != nil {
 		return nil, err
