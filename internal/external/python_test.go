@@ -309,12 +309,12 @@ assert total >= 4, total  # the other examples are in python/tests/details.txt
 		}
 	})
 	t.Run("transformers", func(t *testing.T) { // with packages that the other tests do without
-		tests, err := filepath.Abs("../../python/tests")
+		more := environment(t, pyenv.Exporters)
+		packages, err := exec.Command(more, "-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		more := environment(t, pyenv.Exporters)
-		packages, err := exec.Command(more, "-c", "import sysconfig; print(sysconfig.get_path('purelib'), end='')").Output()
+		root, err := filepath.Abs("../..")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,8 +322,22 @@ assert total >= 4, total  # the other examples are in python/tests/details.txt
 import sys, unittest
 sys.path += sys.argv[1:]
 unittest.main("vision_transformers", argv=["transformers"])
-`, tests, string(packages)); !strings.Contains(output, "\nOK\n") {
+`, root+"/python/tests", string(packages)); !strings.Contains(output, "\nOK\n") {
 			t.Errorf("skipped tests:\n%s", output)
+		}
+		output := do(t, "python", "-c", `
+import os, runpy, sys
+import numpy as np
+sys.path.append(sys.argv[1])
+from PIL import Image
+for number in range(2):
+    os.makedirs(f"pictures/{number}")
+    Image.fromarray(np.full((40, 50, 3), 99 * number, np.uint8)).save(f"pictures/{number}/one.png")
+sys.argv = [sys.argv[2], "pictures", "random-32", "100"]
+runpy.run_path(sys.argv[0])
+`, string(packages), root+"/examples/vit/certify.py")
+		if !strings.Contains(output, "holds: 2 images") || !strings.Contains(output, "resize=32x32,filter=bilinear") {
+			t.Errorf("%s", output)
 		}
 	})
 	t.Run("checker", func(t *testing.T) {
