@@ -248,7 +248,8 @@ func TestCardsNeedNoEngine(t *testing.T) {
 	}
 }
 
-// A cell links no engine, whichever packages of the kernel's prelude it names: a process of the kernel has networks.
+// A cell links no engine, whichever packages of the kernel's prelude it names, and none of a lesson does: a process of the
+// kernel has networks.
 func TestCellsLinkNoEngine(t *testing.T) {
 	text, err := os.ReadFile("../jupyter/kernel.go")
 	if err != nil {
@@ -261,6 +262,15 @@ func TestCellsLinkNoEngine(t *testing.T) {
 	args := []string{"-tags=cell"}
 	for name := range strings.SplitSeq(string(found[1]), ", ") {
 		args = append(args, "./"+strings.Trim(name, `"`))
+	}
+	for _, file := range []string{"quickstart", "certification", "calibration", "spectral"} {
+		text := testkit.Read(t, "../../notebooks/"+file+".ipynb")
+		for _, m := range regexp.MustCompile(`\\"github.com/certspec/certspec/([a-z0-9/]+)\\"\\n`).FindAllSubmatch(text, -1) {
+			args = append(args, "./"+string(m[1]))
+		}
+	}
+	if len(args) < 30 {
+		t.Errorf("%d packages of cells: %q", len(args), args)
 	}
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, args...) {
 		for _, d := range p.Deps {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/gomlxmodels/lossvalue"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
@@ -111,19 +110,4 @@ func HCRByHand(lambda, eta float64, views ...Answers) (byView, terms *nb.Tabular
 	loss = right + between + within
 	return byView, nb.Facts("mean of all views", all, "cross-entropy of the image", right, "λ · between views", between,
 		"η · within views", within, "HCR loss by hand", loss), loss
-}
-
-// HCRByGraph is the loss of HCRByHand by the graph that training uses, in float64 on the backend in Go.
-func HCRByGraph(lambda, eta float64, views ...Answers) (float64, error) {
-	return lossvalue.HCR(logits(views), len(views), 2, 2, lambda, eta)
-}
-
-// logits are those of two classes behind the answers, [views, 2 noises, 1 image, 2 classes].
-func logits(views []Answers) (all []float64) {
-	for _, v := range views {
-		for _, p := range []float64{v.First, v.Second} {
-			all = append(all, math.Log(p), math.Log(1-p))
-		}
-	}
-	return all
 }
