@@ -22,11 +22,17 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
-// walk visits every command but those of cobra.
+// walk visits every command but those of cobra, and the one that a script of ours starts.
 func walk(t *testing.T, visit func(t *testing.T, cmd *cobra.Command)) {
 	var into func(cmd *cobra.Command)
 	into = func(cmd *cobra.Command) {
 		if cmd.Name() == "help" || cmd.Name() == "completion" || cmd.IsAdditionalHelpTopicCommand() {
+			return
+		}
+		if cmd.Hidden {
+			if cmd.CommandPath() != "certspec notebook serve" {
+				t.Errorf("%s is hidden", cmd.CommandPath())
+			}
 			return
 		}
 		t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "/"), func(t *testing.T) { visit(t, cmd) })

@@ -288,7 +288,7 @@ func (c *connection) info(ctx context.Context, id int, report progress.Reporter)
 // connect connects to the process of this kernel, and starts it where it is not there or not as this cell is.
 func connect(ctx context.Context, report progress.Reporter) (*connection, error) {
 	if os.Getenv(folderVariable) == "" || os.Getenv(programVariable) == "" {
-		return nil, fmt.Errorf("this program was built with the tag cell, for the certspec kernel of Jupyter, and runs "+
+		return nil, fmt.Errorf("this program was built with the tag cell, for the Jupyter kernel named certspec, and runs "+
 			"outside of it: %s or %s is not set", folderVariable, programVariable)
 	}
 	me, err := ours()
