@@ -5,8 +5,11 @@ package external
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/certspec/certspec/internal/jupyter"
 	"github.com/certspec/certspec/internal/pyenv"
@@ -36,7 +39,7 @@ func TestInterruptInJupyter(t *testing.T) {
 	pythonOf(t, program, `
 import os, shutil, time
 from jupyter_client.manager import KernelManager
-os.environ.update(JUPYTER_DATA_DIR=arg["data"], JUPYTER_RUNTIME_DIR=arg["data"] + "/runtime", JUPYTER_CONFIG_DIR=arg["data"] + "/config", IPYTHONDIR=arg["data"])
+os.environ.update(TMPDIR=arg["folder"], JUPYTER_DATA_DIR=arg["data"], JUPYTER_RUNTIME_DIR=arg["data"] + "/runtime", JUPYTER_CONFIG_DIR=arg["data"] + "/config", IPYTHONDIR=arg["data"])
 kernel = KernelManager(kernel_name=arg["kernel"])
 kernel.kernel_spec_manager.kernel_dirs = [arg["data"] + "/kernels"]
 log = open(arg["data"] + "/log", "w")
@@ -74,6 +77,7 @@ try:
     shutil.copy(arg["folder"] + "/run.ledger", arg["first"])
     answer["Alive"] = run("%%\nprintln(6*7)")
     answer["Second"] = run(arg["cell"])
+    run('import "github.com/certspec/certspec/spectral"\n\n%%\nprintln(spectral.CIFAR10)') # completion looks at it
 finally:
     kernel.shutdown_kernel(now=True)
 `, map[string]any{"data": data, "folder": folder, "kernel": jupyter.KernelName, "first": first, "least": 1500, "cell": `import (
@@ -114,5 +118,24 @@ nb.Must(rs.Certify(nb.Context(), model, data, rs.Options{Sigma: 0.25, MaxSamples
 	final = bytes.TrimSuffix(final, []byte("\n"))
 	if !bytes.HasPrefix(late, append(final, '\n')) || bytes.Count(final, []byte("\n")) < 2 {
 		t.Errorf("the ledger of the whole run does not begin as the interrupted one:\n%s", final)
+	}
+	// What the kernel started ends with it; the server of completion does, when nobody asks it for some minutes.
+	var left []string
+	for range 50 {
+		left = nil
+		found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, process := range found {
+			line, _ := os.ReadFile(process)
+			if text := strings.ReplaceAll(string(line), "\x00", " "); strings.Contains(text, folder) && !strings.Contains(text, " -listen ") {
+				left = append(left, text)
+			}
+		}
+		if left == nil {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if left != nil {
+		t.Errorf("after the end of the kernel there are %q", left)
 	}
 }
