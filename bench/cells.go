@@ -62,8 +62,8 @@ type answers struct {
 }
 
 func cellsCommand(s *settings) *cobra.Command {
-	return &cobra.Command{Use: "cells", Short: "seconds that a cell, Tab and an interrupt take in Jupyter: certspec's " +
-		"kernel and Python's", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "cells", Short: "seconds that a cell, Tab and an interrupt take in Jupyter: " +
+		"certspec's kernel and Python's", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return timeCells(cmd.Context(), *s)
 	}}
 }
@@ -166,6 +166,6 @@ func (a answers) markdown() []byte {
 	return fmt.Appendf(nil, "# Benchmark: cells\n\nMade by `%s` on %s.\n\n%v.\n\nLoad average when it began: %s.\n\n"+
 		"The kernels take turns, %d rounds; each starts anew. First cells compile or import what they need. "+
 		"A cell without a network reads results/quickstart.ledger: certspec derives its claims, Python counts its "+
-		"characters. A cell with one opens a small CNN in certspec, and asks one layer of PyTorch.\n\n%s\n", a.Command, a.Date,
-		a.Machine, a.Load, a.Rounds, a.table().RenderMarkdown())
+		"characters. A cell with one opens a small CNN in certspec, and asks one layer of PyTorch.\n\n%s\n",
+		a.Command, a.Date, a.Machine, a.Load, a.Rounds, a.table().RenderMarkdown())
 }

@@ -36,7 +36,8 @@ func pgdLoop(engine string, n int) contender {
 		}
 		l.version = b.Engine + " " + b.Version
 		a := nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
-		p, err := perturb.NewPlain(&perturb.Network{Backend: b, Forward: netgraph.Network{Architecture: a}.Forward, Tensors: a.Tensors()})
+		p, err := perturb.NewPlain(&perturb.Network{Backend: b, Forward: netgraph.Network{Architecture: a}.Forward,
+			Tensors: a.Tensors()})
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +53,8 @@ func pgdLoop(engine string, n int) contender {
 			labels[i] = rand.Int32N(10)
 		}
 		return func() (float64, error) {
-			_, err := p.Perturb(ctx, perturb.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, a.Shape, values, labels, weights)
+			_, err := p.Perturb(ctx, perturb.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, a.Shape, values, labels,
+				weights)
 			return float64(n), err
 		}, nil
 	}

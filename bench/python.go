@@ -45,7 +45,8 @@ func packagesOf(ctx context.Context, python string) (string, error) {
 	return string(out), nil
 }
 
-// written writes the programs into a folder of the cache that has their digest in its name, so that runs of several versions do not disturb each other.
+// written writes the programs into a folder of the cache that has their digest in its name, so that runs of several
+// versions do not disturb each other.
 func written(programs fs.FS) (scripts string, err error) {
 	sum := sha256.New()
 	err = fs.WalkDir(programs, ".", func(path string, d fs.DirEntry, err error) error {
@@ -98,7 +99,8 @@ func pythonEntries(python, scripts string, w work) []entry {
 		{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "torch", "eager", w, largeHeap...)},
 	}
 	if w.Task == "train" {
-		entries = append(entries, entry{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "torch", "channels-last", w, largeHeap...)})
+		entries = append(entries, entry{"PyTorch eager, channels last, tuned malloc",
+			pythonWorker(python, scripts, "torch", "channels-last", w, largeHeap...)})
 	}
 	return append(entries,
 		entry{"torch.compile", pythonWorker(python, scripts, "torch", "compile", w, largeHeap...)},

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-
 class Ring(NamedTuple):
     """What frequencies of one distance from 0 have in the mean."""
     frequency: int
