@@ -144,14 +144,11 @@ func cellEnvironment(g goTool) []string {
 }
 
 // quickstartImports are what the quickstart imports, as far as its file is not there.
-var quickstartImports = []string{
-	modulePath + "/dataset", modulePath + "/engine", modulePath + "/gomlxmodels/modelfile", modulePath +
-		"/gomlxmodels/train", modulePath + "/nb", modulePath + "/rs",
-}
+var quickstartImports = []string{modulePath + "/dataset", modulePath + "/model", modulePath + "/nb", modulePath + "/rs"}
 
 // linked are functions that a notebook calls. An empty program would leave out what they need, and
 // the first cell's linker would read it from the disk.
-var linked = []struct{ path, name string }{{"engine", "Open"}, {"rs", "Certify"}, {"gomlxmodels/train", "Run"}}
+var linked = []struct{ path, name string }{{"model", "Open"}, {"model", "Train"}, {"rs", "Certify"}}
 
 // warm compiles what the quickstart imports, in the way of a cell, so that the first cell of a
 // notebook finds it in the build cache.
