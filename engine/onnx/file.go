@@ -14,7 +14,6 @@ import (
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// contents is what the file says of itself.
 type contents struct {
 	model    *onnxfile.Model
 	unpacked []byte // of a packed file
