@@ -21,6 +21,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
+// asked is what python/cells.py asks a kernel.
 type asked struct {
 	Name    string `json:"-"`
 	Kernel  string `json:"kernel"`

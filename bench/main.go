@@ -56,6 +56,7 @@ type settings struct {
 	processor bool
 }
 
+// choice is what the flags of one benchmark choose.
 type choice struct {
 	nets    []string
 	batches []int

@@ -10,6 +10,7 @@ import (
 	"time"
 )
 
+// row is what is known of one contender after all rounds.
 type row struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version,omitempty"`

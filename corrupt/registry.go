@@ -40,6 +40,7 @@ type Info struct {
 	Description string    `json:"description"`
 }
 
+// job is what a corruption is prepared for.
 type job struct {
 	Setting
 	shape pixel.Shape

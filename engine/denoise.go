@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
@@ -33,10 +34,11 @@ func JoinDenoiser(denoiser, classifier *Model, d onnx.Denoiser, path string) err
 	if err != nil {
 		return err
 	}
-	if err := onnx.JoinDenoiser(d, f, netparts.Denoised, seen, path); err != nil {
+	joined, err := onnx.JoinDenoiser(d, f, netparts.Denoised, seen)
+	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	return nil
+	return atomicfile.Write(path, joined)
 }
 
 // DenoiserSigma is the σ of the noise that the model's denoiser was made for; 0 where it has none.

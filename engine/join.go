@@ -6,6 +6,7 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/rs/ledger"
@@ -35,10 +36,11 @@ func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift, seen, path); err != nil {
+	joined, err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift, seen)
+	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	return nil
+	return atomicfile.Write(path, joined)
 }
 
 // trainedOf is the metadata of a joined file.

@@ -86,6 +86,7 @@ func (m *Model) QuantizeExact(ctx context.Context, images *imageset.Images, sigm
 	return nil
 }
 
+// state is what a calibration that was stopped goes on with.
 type state struct {
 	Record   quantize.ExactRecord `json:"record"` // of which network, images and noise
 	Ranged   int                  `json:"ranged"` // images in Seen

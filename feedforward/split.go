@@ -259,6 +259,7 @@ func (t *tuned) load(p *subproblem, row int) {
 	}
 }
 
+// save is what was found for a row.
 func (t *tuned) save(row int) *subproblem {
 	p := &subproblem{}
 	t.slopes(row, func(alpha *float32) { p.alpha = append(p.alpha, *alpha) })

@@ -26,6 +26,7 @@ type FourierOptions struct {
 	Normalization Normalization
 }
 
+// band is what amplitude and phase paths have in common.
 type band struct {
 	space
 	points   int

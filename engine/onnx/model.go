@@ -36,8 +36,7 @@ type Options struct {
 	// go on with it.
 	KeepBatch bool
 
-	plain  bool // without the optimiser of graphs
-	beside bool // contents have constants in files beside the path
+	plain bool // without the optimiser of graphs
 }
 
 // Model is an ONNX file as a classifier.

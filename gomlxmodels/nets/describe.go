@@ -59,6 +59,7 @@ type definition struct {
 	tensors      []Tensor
 }
 
+// misfit is what Builder panics with.
 type misfit struct{ error }
 
 // describe takes down a network for an architecture.

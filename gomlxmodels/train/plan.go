@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 )
 
+// identity is what the weights depend on.
 type identity struct {
 	Architecture nets.Architecture
 	Recipe       modelfile.Recipe

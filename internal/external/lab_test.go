@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,6 +71,7 @@ func TestLab(t *testing.T) {
 		js[any](t, l.ctx, `jupyterapp.commands.execute("certspec:new", { cwd: "" }), 0`)
 		l.until("its file", 20*time.Second, `jupyterapp.shell.currentWidget?.context?.path === "Untitled.ipynb"`)
 		l.notebook("Untitled.ipynb")
+		l.firstTab()
 		l.runAll()
 		l.until("all cells", 3*time.Minute, "lab.waiting() === 0")
 		l.succeeded()
@@ -108,6 +110,44 @@ func (l *lab) everyCell(file string) {
 	do(l.T, l.ctx, chromedp.Evaluate[any]("lab.close().then(() => 0)", chromedp.EvalAwaitPromise))
 }
 
+// firstTab presses Tab as the first thing that is asked of a kernel, whose completion is still loading: it is held
+// back until the page has said so. Then the list comes.
+func (l *lab) firstTab() {
+	l.Helper()
+	var held []int
+	for began := time.Now(); held == nil; time.Sleep(20 * time.Millisecond) {
+		found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, process := range found {
+			line, _ := os.ReadFile(process) // of a process that may have ended
+			if bytes.Contains(line, []byte("gopls\x00-listen\x00unix;"+l.temporary)) {
+				id, _ := strconv.Atoi(strings.Split(process, "/")[2])
+				held = append(held, id)
+			}
+		}
+		if time.Since(began) > time.Minute {
+			l.Fatal("the kernel has started no gopls")
+		}
+	}
+	signal := func(s syscall.Signal) {
+		for _, id := range held {
+			if err := syscall.Kill(id, s); err != nil {
+				l.Error(err)
+			}
+		}
+	}
+	signal(syscall.SIGSTOP)
+	js[any](l.T, l.ctx, `["notebook:insert-cell-above", "notebook:enter-edit-mode"].forEach((c) =>
+		jupyterapp.commands.execute(c)), 0`)
+	l.until("a cell to write in", 20*time.Second, "lab.panel.content.activeCell?.editor?.hasFocus()")
+	do(l.T, l.ctx, chromedp.KeyEvent("rs.Re"+kb.Tab))
+	l.until("a word while names are loading", 20*time.Second, `document.body.innerText.includes("names are loading")`)
+	signal(syscall.SIGCONT)
+	l.until("the names that Tab asks for", 3*time.Minute,
+		`[...document.querySelectorAll(".jp-Completer-item")].some((e) => e.textContent.includes("ReadLedger"))`)
+	js[any](l.T, l.ctx, `["completer:dismiss", "notebook:enter-command-mode", "notebook:delete-cell"].filter((c) =>
+		jupyterapp.commands.hasCommand(c)).forEach((c) => jupyterapp.commands.execute(c)), 0`)
+}
+
 // live are the sliders that ask Go, once they may be moved.
 const live = "[id^=certspec-live] input:not([disabled])"
 
@@ -128,13 +168,14 @@ type lab struct {
 	*testing.T
 	ctx       context.Context
 	downloads string
+	temporary string // where its kernels have theirs
 }
 
 // openLab starts JupyterLab on a copy of the notebooks and opens it in a browser. Where root is to be a plain user, he
 // is one in a namespace of his own: his files and the cache stay his.
 func openLab(t *testing.T, program string, plain bool) *lab {
 	t.Helper()
-	l, folder := &lab{T: t, downloads: t.TempDir()}, t.TempDir()
+	l, folder := &lab{T: t, downloads: t.TempDir(), temporary: t.TempDir()}, t.TempDir()
 	if err := os.CopyFS(folder, os.DirFS("../../notebooks")); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +198,8 @@ func openLab(t *testing.T, program string, plain bool) *lab {
 	}
 	server := exec.Command(program, args...)
 	server.SysProcAttr = attributes
-	server.Env = append(os.Environ(), "CERTSPEC_TIER=fast", "JUPYTER_CONFIG_DIR="+t.TempDir())
+	server.Env = append(os.Environ(), "CERTSPEC_TIER=fast", "JUPYTER_CONFIG_DIR="+t.TempDir(),
+		"TMPDIR="+l.temporary)
 	said, err := os.Create(filepath.Join(t.TempDir(), "said")) // a file: kernels may hold on to it
 	if err != nil {
 		t.Fatal(err)

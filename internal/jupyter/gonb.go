@@ -18,6 +18,7 @@ import (
 //   - cells that wait behind one that fails or is interrupted do not run, as Jupyter's protocol has it;
 //   - the first message of a compiler comes alone, with the line of the cell and without paths;
 //   - while a cell compiles the page says so;
+//   - a cell that was changed is compiled and linked without the go command, where that would say the same;
 //   - how a cell ended is said once, and not at all where an interrupted one says so itself. GoNB writes "^C" and the
 //     exit status behind what the program says, and the status again as an error;
 //   - gopls is connected to as soon as it listens, looks at what cells may import from the start of the kernel on, so
@@ -27,15 +28,16 @@ import (
 //   - statements need no line with %% above them;
 //   - gopls ends after a kernel that was killed.
 //
-//go:embed _gonb/dispatcher.go _gonb/goexec.go
+//go:embed _gonb/dispatcher.go _gonb/goexec.go cellbuild/cellbuild.go
 var gonbFiles embed.FS
 
 const gonbModule = "github.com/janpfeifer/gonb"
 
-// gonbAdded says which file of _gonb stands in which package of GoNB.
+// gonbAdded says which of these files stands in which package of GoNB.
 var gonbAdded = map[string]string{
-	"_gonb/dispatcher.go": "internal/dispatcher/certspec.go",
-	"_gonb/goexec.go":     "internal/goexec/certspec.go",
+	"_gonb/dispatcher.go":    "internal/dispatcher/certspec.go",
+	"_gonb/goexec.go":        "internal/goexec/certspec.go",
+	"cellbuild/cellbuild.go": "internal/cellbuild/cellbuild.go",
 }
 
 // gonbChanges are parts of lines of GoNB's files, each there once, and what stands in their place.
@@ -51,6 +53,7 @@ var gonbChanges = []struct{ file, old, new string }{
 	{"internal/jpyexec/jpyexec.go", `if exec.exitError != nil {`, `if exec.exitError != nil && !exec.useNamedPipes {`},
 	{"internal/goexec/execcode.go", `if err := s.Compile(msg, fileToCellIdAndLine); err != nil {`,
 		`if err := s.compileCell(msg, lines, updatedDecls, fileToCellIdAndLine); err != nil {`},
+	{"internal/goexec/execcode.go", `output, err := cmd.CombinedOutput()`, `output, err := builder.Run(cmd)`},
 	{"internal/goexec/execcode.go", `res := bytes.Join([][]byte{cellText, match}, nil)`, `res := cellText`},
 	{"internal/goexec/execcode.go", `if !s.rawError {`, `if false {`}, // the same once more as HTML
 	{"internal/goexec/inspect.go", `klog.V(1).Infof("Notified of change to %q", filePath)`,

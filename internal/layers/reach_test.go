@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
+// program is what the packages of this module declare.
 type program struct {
 	set      *token.FileSet
 	packages map[string]*types.Package

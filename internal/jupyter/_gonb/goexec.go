@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/janpfeifer/gonb/internal/cellbuild"
 	"github.com/janpfeifer/gonb/internal/kernel"
 )
 
@@ -194,6 +195,9 @@ func withPrelude() *Declarations {
 	}
 	return d
 }
+
+// builder builds the programs of cells.
+var builder cellbuild.Builder
 
 // compileCell is Compile with a word in the page while it lasts. It warms completion up for what the cells import.
 func (s *State) compileCell(msg kernel.Message, lines []string, decls *Declarations, of []CellIdAndLine) error {

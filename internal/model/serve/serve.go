@@ -67,6 +67,7 @@ type loaded struct {
 	info       func() (classifier.Info, error)
 }
 
+// thing is what a cell has open.
 type thing struct {
 	*loaded
 	user      any

@@ -17,6 +17,7 @@ import (
 // line for each frequency.
 const errorsName = "errors.jsonl"
 
+// errorsHead is what the errors in a file have in common.
 type errorsHead struct {
 	Model   classifier.Identity `json:"model"`
 	Data    string              `json:"data"`

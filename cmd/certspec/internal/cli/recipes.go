@@ -35,6 +35,7 @@ func (f *Flags) Recipe(p *string, usage string) {
 	f.Named(p, "recipe", "", usage, func() []string { return names(recipe.Recipes) })
 }
 
+// names are those that are built in.
 func names(kind string) []string {
 	l, err := recipe.Open()
 	if err != nil {
