@@ -21,7 +21,6 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// asked is what python/cells.py asks a kernel.
 type asked struct {
 	Name    string `json:"-"`
 	Kernel  string `json:"kernel"`

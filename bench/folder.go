@@ -40,7 +40,6 @@ type folderRun struct {
 	shard   int
 }
 
-// folderStep is what the processes of a step took.
 type folderStep struct {
 	Step      string  `json:"step"`
 	Processes int     `json:"processes"`

@@ -56,7 +56,6 @@ type settings struct {
 	processor bool
 }
 
-// choice is what the flags of one benchmark choose.
 type choice struct {
 	nets    []string
 	batches []int

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// row is what is known of one contender after all rounds.
 type row struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version,omitempty"`

@@ -115,7 +115,6 @@ func index(b bool) int {
 	return 0
 }
 
-// logits are those of a pure classifier at some levels.
 func (k solved) logits(z []int16, row []float32) {
 	v := func(i int) float64 { return float64(z[i]) }
 	class := 0
@@ -162,7 +161,6 @@ func (k solved) logits(z []int16, row []float32) {
 	row[class]++
 }
 
-// truth is what the smoothed classifier does about the image.
 type truth struct {
 	Class   int       `json:"class"`   // the most probable; classifier.Miss for no answer or a tie
 	P       []float64 `json:"p"`       // of each class

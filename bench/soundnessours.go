@@ -45,7 +45,6 @@ func (r *soundness) ours(ctx context.Context, kept *tally, k solved, t truth, na
 	return cell, err
 }
 
-// options are those of a rule, and its plan.
 func (r *soundness) options(name rs.Rule) (rs.Options, *stopping.Plan, error) {
 	opt := rs.Options{Sigma: r.Sigma, Alpha: r.Alpha, Rule: name, MaxSamples: r.N}
 	switch name {

@@ -25,7 +25,6 @@ type tally struct {
 	Counts   map[string]counts `json:"counts"`
 }
 
-// counts are those of so many chunks.
 type counts struct {
 	Chunks  int    `json:"chunks"`
 	Trials  int    `json:"trials"`

@@ -40,7 +40,6 @@ type Info struct {
 	Description string    `json:"description"`
 }
 
-// job is what a corruption is prepared for.
 type job struct {
 	Setting
 	shape pixel.Shape

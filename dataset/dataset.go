@@ -43,7 +43,6 @@ type base struct {
 	plain       *base // the same without preparation; nil where there is none
 }
 
-// records is what a reader delivers: all images of a base set.
 type records struct {
 	classes  []string
 	folders  map[string]int

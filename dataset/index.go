@@ -152,7 +152,6 @@ func (x *indexer) stamp(id int) []byte {
 // pixels is the place of an image in Pixels.
 func (x *indexer) pixels(id int) []byte { return x.known.Pixels[pixelsSize*id:][:pixelsSize] }
 
-// stampOfFile is what is remembered of a file.
 func stampOfFile(info fs.FileInfo) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(info.Size()))
 	return binary.LittleEndian.AppendUint64(b, uint64(info.ModTime().UnixNano()))
@@ -178,7 +177,6 @@ type changedSet struct {
 	Images []byte `json:"images"` // the beginning of the SHA-256 of each
 }
 
-// changedSum is that of a changed image.
 func changedSum(one *Images) []byte {
 	h := sha256.New()
 	h.Write(one.Pixels)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/engine/onnx"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
@@ -34,11 +33,10 @@ func JoinDenoiser(denoiser, classifier *Model, d onnx.Denoiser, path string) err
 	if err != nil {
 		return err
 	}
-	joined, err := onnx.JoinDenoiser(d, f, netparts.Denoised, seen)
-	if err != nil {
+	if err := onnx.JoinDenoiser(d, f, netparts.Denoised, seen, path); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	return atomicfile.Write(path, joined)
+	return nil
 }
 
 // DenoiserSigma is the σ of the noise that the model's denoiser was made for; 0 where it has none.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 	"github.com/certspec/certspec/rs/ledger"
@@ -36,11 +35,10 @@ func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	if err != nil {
 		return err
 	}
-	joined, err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift, seen)
-	if err != nil {
+	if err := onnx.Join(sources[0], sources[1], netparts.DiscriminatorHead, *shift, seen, path); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	return atomicfile.Write(path, joined)
+	return nil
 }
 
 // trainedOf is the metadata of a joined file.

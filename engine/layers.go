@@ -37,7 +37,9 @@ func (m *Model) Encoded(ctx context.Context) (file []byte, images *feedforward.I
 	if err := m.compare(ctx, l); err != nil {
 		return nil, nil, nil, fmt.Errorf("engine: %w", err)
 	}
-	file, images = l.Encoded()
+	if file, images, err = l.Encoded(); err != nil {
+		return nil, nil, nil, fmt.Errorf("engine: %w", err)
+	}
 	return file, images, l.Network.AsCompared(ONNXRuntime), nil
 }
 

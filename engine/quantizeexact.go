@@ -86,7 +86,6 @@ func (m *Model) QuantizeExact(ctx context.Context, images *imageset.Images, sigm
 	return nil
 }
 
-// state is what a calibration that was stopped goes on with.
 type state struct {
 	Record   quantize.ExactRecord `json:"record"` // of which network, images and noise
 	Ranged   int                  `json:"ranged"` // images in Seen

@@ -88,7 +88,6 @@ type workspace struct {
 	scratch kernel.Scratch
 }
 
-// workspaces are those of a network that are not in use.
 type workspaces struct{ sync.Pool }
 
 func (n *Network) workspace() *workspace {

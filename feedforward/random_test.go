@@ -122,7 +122,6 @@ func columnsOf(l affine) [][]float64 {
 	return columns
 }
 
-// biases are those of all outputs, nil where there are none.
 func (l affine) biases() []float64 {
 	if l.bias().b == nil {
 		return nil

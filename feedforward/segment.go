@@ -93,14 +93,12 @@ func (l *line) box(a Arithmetic) Box {
 	return b
 }
 
-// region is what is known of the nodes over a set of inputs.
 type region struct {
-	boxes []Box
-	lines []*line // nil for a node that is not affine on a segment
-	reach []reach
-	// slacks are those of affine layers that were asked for
-	slacks [][]float64
-	fixed  []fixed // ReLUs whose inputs have a sign in all of it
+	boxes  []Box
+	lines  []*line // nil for a node that is not affine on a segment
+	reach  []reach
+	slacks [][]float64 // of affine layers that were asked for
+	fixed  []fixed     // ReLUs whose inputs have a sign in all of it
 }
 
 func newRegion(nodes int) *region {

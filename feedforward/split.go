@@ -259,7 +259,6 @@ func (t *tuned) load(p *subproblem, row int) {
 	}
 }
 
-// save is what was found for a row.
 func (t *tuned) save(row int) *subproblem {
 	p := &subproblem{}
 	t.slopes(row, func(alpha *float32) { p.alpha = append(p.alpha, *alpha) })

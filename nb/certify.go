@@ -38,7 +38,6 @@ type Smoothing struct {
 // fewSamples is the default of Smoothing.N: a cell is read while it runs.
 const fewSamples = 10_000
 
-// options are those of a run.
 func (s Smoothing) options() rs.Options {
 	o := rs.Options{Sigma: s.Sigma, Alpha: s.Alpha, Rule: s.Rule, MaxSamples: s.N, Radii: s.Radii, Seed: s.Seed,
 		Paired: s.Paired, Ledger: s.Ledger, Progress: Progress()}

@@ -60,7 +60,6 @@ func compared(a, b *rs.Run, radii []float64) (*compare.Comparison, error) {
 	return c, nil
 }
 
-// comparison is what Show puts in the page for a comparison.
 func comparison(c *compare.Comparison) []any {
 	t := Columns("metric", "a", "b", "b − a", "95 %", "p (Holm)", "verdict")
 	add := func(name string, d compare.Difference) {

@@ -21,7 +21,6 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// shownImages are those of a data set that Show draws.
 const shownImages = 12
 
 // defaults are what Show makes of a value that is more than a word: pictures first, then a table.

@@ -66,7 +66,6 @@ func (a Axes) band(l Line) (low, high plotter.XYs) {
 	return low, high
 }
 
-// points are those that can be drawn.
 func (a Axes) points(xs, ys []float64) (points plotter.XYs) {
 	for i, y := range ys {
 		x := xs[i]

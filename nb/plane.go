@@ -88,12 +88,10 @@ func Planes(planes ...Plane) *Figure {
 	}
 }
 
-// place is that of the point in the plane.
 func (m Mark) place() (x, y float64) {
 	return float64(m.Image[0]) / pixel.Steps, float64(m.Image[1]) / pixel.Steps
 }
 
-// says is what a reader sees who points at the i-th mark.
 func (m Mark) says(i int) string {
 	x, y := m.place()
 	s := fmt.Sprintf("%s at (%.2f, %.2f)", cmp.Or(m.Name, fmt.Sprintf("point %d", i)), x, y)

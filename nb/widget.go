@@ -38,7 +38,6 @@ func (w *Widget) String() string { return w.Caption }
 //go:embed widget.js
 var widgetScript string
 
-// widgetData is what the script needs.
 type widgetData struct {
 	Values [][]string `json:"values"` // of each slider
 	Pieces []string   `json:"pieces"`

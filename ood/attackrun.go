@@ -392,7 +392,6 @@ func (a *assault) score(ctx context.Context, found []attack.Best, boxes []feedfo
 	return nil
 }
 
-// outputs are those of the network at points.
 func (a *assault) outputs(ctx context.Context, points [][]float64) ([][]float64, error) {
 	f, _, err := a.net.VectorJacobians(ctx, points, func(int, []float64) []float64 { return nil })
 	return f, err

@@ -16,7 +16,6 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// run is what bounds and attacks have in common.
 type run struct {
 	file     string
 	shard    *record.Shard

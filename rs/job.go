@@ -120,7 +120,6 @@ func (j *job) partial() scoredLook {
 	return look
 }
 
-// unfinished is what a ledger keeps of the job provisionally.
 func (j *job) unfinished() []scoredLook {
 	if j.Done() {
 		return j.looks

@@ -30,7 +30,6 @@ func crewOf(workers int, block, memory int64) crew {
 	return c
 }
 
-// blockBytes is what a block takes.
 func (o Options) blockBytes(info classifier.Info, block int) int64 {
 	value := int64(2)
 	if o.Noise == noise.LawGaussian {

@@ -26,7 +26,6 @@ type FourierOptions struct {
 	Normalization Normalization
 }
 
-// band is what amplitude and phase paths have in common.
 type band struct {
 	space
 	points   int

@@ -203,7 +203,6 @@ func (f *Folder) Estimate(ctx context.Context, c Cell, o resample.Options) (e re
 	return e, len(all), err
 }
 
-// value is that of a start alone.
 func (s *sample) value() (float64, error) {
 	if s.q.Each != nil {
 		return mean(s.values), nil

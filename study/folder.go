@@ -32,7 +32,6 @@ type Folder struct {
 	read     map[string]bool // files
 }
 
-// network is what the manifest says of one.
 type network struct {
 	Name    string   `json:"name"`
 	Data    string   `json:"data"`

@@ -97,7 +97,6 @@ func (p *Printed) Numbers() ([]PrintedNumber, error) {
 	}), nil
 }
 
-// cells are those of a row.
 func (m Matrix) cells() (all []Cell) {
 	for _, what := range m.Own {
 		all = append(all, Cell{Set: OwnImages, What: what})

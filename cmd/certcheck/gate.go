@@ -49,7 +49,6 @@ func gate(file string, out, errs io.Writer) (code int) {
 	return 0
 }
 
-// judged is what follows from a record.
 type judged struct {
 	says, word, by string
 	groups         []*tested

@@ -148,7 +148,6 @@ func (t toy) ends(votes int) []int {
 	return []int{n}
 }
 
-// seen is what the lines of an image say.
 type seen struct {
 	id, label, class, votes int
 	hits, samples           []int

@@ -36,7 +36,6 @@ func separately(t *testing.T, args ...string) (out string, code int, errs string
 	return out, code, errs
 }
 
-// ofStderr is what a call prints on standard error.
 func ofStderr(t *testing.T, call func()) string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

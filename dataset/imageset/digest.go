@@ -102,7 +102,6 @@ func (s *spool) close() {
 	}
 }
 
-// head is what stands before the pixels.
 func (im *Images) head(offsets, residues bool) []byte {
 	head := []byte("certspec images 1\n")
 	switch {

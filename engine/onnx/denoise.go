@@ -76,57 +76,61 @@ func stepOf(schedule string, steps int, sigma float64) (t int, alphaBar float64,
 // JoinDenoiser sets a denoiser before a classifier as one network. The images of the new network have values in [0, 1],
 // in planes, with their noise, unclipped; what the classifier's card says of images is applied behind the denoiser.
 // head names the result of the denoiser's graph that is the image, if it has one of that name; else it is its output.
-// The contents of the new file have the metadata besides their own.
+// The new file is as that of Join.
 //
 // Errors: those of Join; a schedule that does not reach σ; a denoiser whose output is no image of its input's size; a
 // part that draws random numbers, or has dropout or batch normalisation in training mode.
-func JoinDenoiser(d Denoiser, classifier Source, head string, metadata map[string]string) ([]byte, error) {
-	return encode(joinDenoiser(d, classifier, head))(metadata)
+func JoinDenoiser(d Denoiser, classifier Source, head string, metadata map[string]string, path string) error {
+	joined, h, err := joinDenoiser(d, classifier, head)
+	if err != nil {
+		return err
+	}
+	return writeJoined(path, joined, metadata, func(file []byte) error { return h.tried(path, file) })
 }
 
-func joinDenoiser(d Denoiser, classifier Source, head string) (*onnxfile.Model, error) {
+func joinDenoiser(d Denoiser, classifier Source, head string) (joined *onnxfile.Model, denoiser *part, err error) {
 	if !(d.Sigma > 0) || math.IsInf(d.Sigma, 0) {
-		return nil, fmt.Errorf("onnx: σ = %v; expected that of the denoiser's noise, above 0", d.Sigma)
+		return nil, nil, fmt.Errorf("onnx: σ = %v; expected that of the denoiser's noise, above 0", d.Sigma)
 	}
 	f, err := classifier.part("classifier/")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	classes, err := f.logits()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if out := f.output.Dims; len(out) == 4 && out[2].Size*out[3].Size != 1 {
-		return nil, f.wrong("its output %s is an image; expected a logit for each class", describeDims(f.output))
+		return nil, nil, f.wrong("its output %s is an image; expected a logit for each class", describeDims(f.output))
 	}
 	h, timestep, err := d.part(f, head)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, p := range []*part{h, f} {
 		if err := p.deterministic(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	joined, err := frame(f, h, h.layout.shape, "denoised", classes)
+	joined, err = frame(f, h, h.layout.shape, "denoised", classes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g := &joined.Graph
 	if err := d.enter(g, h, timestep); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	at := "denoised"
 	if h.layout.shape != f.layout.shape {
 		if at, err = resized(joined, at, f); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	result := f.enter(g, at)
 	addNode(g, "Identity", "logits", []string{result})
 	joined.Metadata = append(joined.Metadata,
 		onnxfile.Property{Key: DenoiserKey, Value: strconv.FormatFloat(d.Sigma, 'g', -1, 64)})
-	return joined, h.tried(joined)
+	return joined, h, nil
 }
 
 // resized brings images to the size of a classifier: bicubic with antialiasing, as PyTorch's interpolate.
@@ -143,9 +147,10 @@ func resized(joined *onnxfile.Model, at string, f *part) (string, error) {
 		onnxfile.FloatAttribute("cubic_coeff_a", -0.5), onnxfile.IntAttribute("exclude_outside", 1)), nil
 }
 
-// tried runs a joined network where there is a library: the sizes of images within it are not read.
-func (p *part) tried(joined *onnxfile.Model) error {
-	m, err := FromBytes(p.path, onnxfile.Encode(joined), Options{Threads: 1})
+// tried runs a joined network where there is a library: the sizes of images within it are not read. Weights outside
+// of the file are beside path.
+func (p *part) tried(path string, file []byte) error {
+	m, err := FromBytes(path, file, Options{Threads: 1, beside: true})
 	if err == nil {
 		_, err = m.Info()
 	}

@@ -2,11 +2,16 @@ package onnx
 
 import (
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // Steps and √ᾱ of the published schedules, computed apart from this code in extended precision; forgetting the factor 2
@@ -86,7 +91,80 @@ func sums() *onnxfile.Model {
 
 func denoised(d Denoiser, h, f *onnxfile.Model, card Card) (*onnxfile.Model, error) {
 	d.Path, d.Contents = "h.onnx", onnxfile.Encode(h)
-	return joinDenoiser(d, Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}}, "")
+	m, p, err := joinDenoiser(d, Source{Path: "f.onnx", Contents: onnxfile.Encode(f), Options: Options{Card: card}}, "")
+	if err == nil {
+		err = p.tried("", onnxfile.Encode(m))
+	}
+	return m, err
+}
+
+// Constants beyond what a file holds are in a second one, whether they were in one before or not.
+func TestJoinBesideConstants(t *testing.T) {
+	needLibrary(t)
+	dir := t.TempDir()
+	random := rand.New(rand.NewPCG(1, 2))
+	layer := func(outputs, inputs int) [][]float32 {
+		rows := make([][]float32, outputs)
+		for i := range rows {
+			for range inputs + 1 {
+				rows[i] = append(rows[i], random.Float32()-0.5)
+			}
+		}
+		return rows
+	}
+	f := dense(17, []int64{3, 4, 4}, layer(30, 48), layer(10, 30), layer(26, 10))
+	source := Source{Path: filepath.Join(dir, "f.onnx")}
+	testkit.Write(t, f.Graph.Initializers[0].Raw, dir, "f.bin")
+	f.Graph.Initializers[0].SetExternal("f.bin")
+	testkit.Write(t, onnxfile.Encode(f), source.Path)
+	join := func(name string, h *onnxfile.Model, most int) (string, error) {
+		defer func(was int) { mostConstants = was }(mostConstants)
+		mostConstants = most
+		path := filepath.Join(dir, name)
+		return path, JoinDenoiser(Denoiser{Source: Source{Path: "h", Contents: onnxfile.Encode(h)}, Sigma: 1}, source, "",
+			nil, path)
+	}
+	logits := func(path string) []float32 {
+		m, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		r := classifier.Result{Classes: make([]int32, 1), Logits: make([]float32, 26)}
+		batch := classifier.Batch{N: 1, Grid: make([]int16, 48)}
+		for i := range batch.Grid {
+			batch.Grid[i] = int16(5 * i)
+		}
+		if err := m.Classify(t.Context(), batch, &r); err != nil {
+			t.Fatal(err)
+		}
+		return r.Logits
+	}
+	h := pointwise(0.5, 0, 3, 0)
+	whole, err := join("whole.onnx", h, mostConstants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parted, err := join("parted.onnx", h, 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(parted + ".data"); err != nil || info.Size() != 5760+1216+1088 {
+		t.Errorf("%v, %v; expected the weights beside the file", info, err)
+	}
+	if _, err := os.Stat(whole + ".data"); err == nil {
+		t.Error("what one file holds is in two")
+	}
+	if a, b := logits(whole), logits(parted); !slices.Equal(a, b) {
+		t.Errorf("logits %v of one file, %v of two", a, b)
+	}
+	addNode(&h.Graph, "MaxPool", "small", []string{"y"}, onnxfile.IntsAttribute("kernel_shape", 2, 2))
+	h.Graph.Outputs[0].Name = "small"
+	h.Graph.Outputs[0].Dims[2].Size, h.Graph.Outputs[0].Dims[3].Size = 0, 0
+	refused, err := join("refused.onnx", h, 5000)
+	if left, _ := filepath.Glob(refused + "*"); err == nil || len(left) > 0 {
+		t.Errorf("%v, and %v is left", err, left)
+	}
 }
 
 // Logits by hand: the denoiser sees values in [0, 1], or of a diffusion model √ᾱ·(2x − 1) and t; the classifier's mean and

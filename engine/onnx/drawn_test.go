@@ -128,7 +128,6 @@ func batchOf(n int, dims []int) []int64 {
 	return out
 }
 
-// verdict is what was found of a drawn network.
 type verdict struct {
 	Invalid string   // why the runtime does not run it
 	Refused string   // why the reader does not take it

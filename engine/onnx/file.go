@@ -14,7 +14,6 @@ import (
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// contents is what the file says of itself.
 type contents struct {
 	model    *onnxfile.Model
 	unpacked []byte // of a packed file
@@ -38,8 +37,13 @@ const cardKey = "certspec_input"
 // readFile reads an ONNX file, or its contents, without ONNX Runtime, whose messages are
 // not for people.
 func readFile(path string, data []byte, card Card) (*contents, error) {
-	inMemory, packed := data != nil, false
-	if !inMemory {
+	return readBeside(path, data, card, data == nil)
+}
+
+// readBeside is readFile; beside says that values of constants may be in files beside path.
+func readBeside(path string, data []byte, card Card, beside bool) (*contents, error) {
+	packed := false
+	if data == nil {
 		var err error
 		if data, packed, err = onnxfile.ReadFile(path); err != nil {
 			return nil, err
@@ -94,7 +98,7 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	if inMemory && len(external) > 0 {
+	if !beside && len(external) > 0 {
 		return nil, fmt.Errorf("its weights are in a second file, %q; expected all of it", external[0])
 	}
 	dir, _ := filepath.Split(path)

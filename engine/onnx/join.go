@@ -3,12 +3,15 @@ package onnx
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
 )
@@ -30,26 +33,53 @@ const leastLogP = -100
 //
 // So a bound h̄ on h bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever f is. The network takes images in [0, 1]
 // in planes; the preparation on the cards of both files becomes part of the graph. head names the result of the
-// discriminator's graph that is h, if it has one of that name; else h is its output. The contents of the new file have
-// the metadata besides their own.
+// discriminator's graph that is h, if it has one of that name; else h is its output. The new file, at path, has the
+// metadata besides its own; beyond 2 GiB its weights are in a second one, path.data.
 //
 // Errors: those of Open; images of other shapes; a discriminator with several outputs or layers that package
 // feedforward cannot bound; a classifier that gives no logits in float32; operator sets that cannot stand in one file.
-func Join(classifier, discriminator Source, head string, shift float64, metadata map[string]string) ([]byte, error) {
-	return encode(join(classifier, discriminator, head, shift))(metadata)
+func Join(classifier, discriminator Source, head string, shift float64, metadata map[string]string, path string) error {
+	joined, err := join(classifier, discriminator, head, shift)
+	if err != nil {
+		return err
+	}
+	return writeJoined(path, joined, metadata, func([]byte) error { return nil })
 }
 
-// encode gives a joined network as a file, with more metadata.
-func encode(joined *onnxfile.Model, err error) func(metadata map[string]string) ([]byte, error) {
-	return func(metadata map[string]string) ([]byte, error) {
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range slices.Sorted(maps.Keys(metadata)) {
-			joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: key, Value: metadata[key]})
-		}
-		return onnxfile.Encode(joined), nil
+// mostConstants is how many bytes of constants stand in a file: the 2 GiB of protobuf, less room for all else.
+var mostConstants = math.MaxInt32 - 1<<26
+
+// writeJoined writes a joined network that a trial takes, with more metadata. Where one file cannot hold the constants,
+// they are in a second one beside it.
+func writeJoined(path string, joined *onnxfile.Model, metadata map[string]string, try func(file []byte) error) error {
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: key, Value: metadata[key]})
 	}
+	stored, beside := 0, path+".data"
+	for t := range joined.AllTensors() {
+		stored += t.Stored()
+	}
+	if stored <= mostConstants {
+		beside = ""
+	} else if err := atomicfile.Build(beside, func(w io.Writer) error {
+		for _, values := range joined.Graph.MoveOut(filepath.Base(beside)) {
+			if _, err := w.Write(values); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("onnx: %w", err)
+	}
+	file := onnxfile.Encode(joined)
+	err := try(file)
+	if err == nil {
+		err = atomicfile.Write(path, file)
+	}
+	if err != nil && beside != "" {
+		os.Remove(beside)
+	}
+	return err
 }
 
 func join(classifier, discriminator Source, head string, shift float64) (*onnxfile.Model, error) {

@@ -3,6 +3,7 @@ package onnx
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -26,13 +27,18 @@ type Layers struct {
 	layout layout    // of images, as is card
 	card   Card
 
-	graph  *onnxfile.Model // that Network was read from, with all its values
 	images *feedforward.Images
 }
 
 // Encoded is what Network was read from, for feedforward.FromONNX in another process: an ONNX file without others, and
 // how images enter.
-func (l *Layers) Encoded() ([]byte, *feedforward.Images) { return onnxfile.Encode(l.graph), l.images }
+func (l *Layers) Encoded() ([]byte, *feedforward.Images, error) {
+	graph, err := l.loaded()
+	if err != nil {
+		return nil, nil, fmt.Errorf("onnx: %s: %w", l.source.Path, err)
+	}
+	return onnxfile.Encode(graph), l.images, nil
+}
 
 // ReadLayers reads an ONNX file whose images enter as they do in a Model with the same options, the card beside the
 // file included; a last Softmax or LogSoftmax over the classes is taken off. It needs no ONNX Runtime. Errors:
@@ -99,22 +105,11 @@ func (s Source) layers(raw bool) (*Layers, error) {
 	case file.input.Type != onnxfile.Float32 && file.input.Type != onnxfile.Float64:
 		return nil, fmt.Errorf("input %q is %s; expected float32 or float64", file.input.Name, describeDims(file.input))
 	}
-	loaded := *file.model // whose values in other files are read; ONNX Runtime reads them itself
-	if external, err := file.model.ExternalFiles(); err != nil {
+	graph, err := l.loaded()
+	if err != nil {
 		return nil, err
-	} else if len(external) > 0 {
-		again, err := readFile(s.Path, s.Contents, s.Options.Card)
-		if err != nil {
-			return nil, err
-		}
-		loaded = *again.model
-		if err := loaded.Load(filepath.Dir(s.Path)); err != nil {
-			return nil, err
-		}
 	}
-	loaded.Graph.Inputs, loaded.Graph.Outputs = []onnxfile.Value{file.input}, []onnxfile.Value{file.output}
-	l.graph = &loaded
-	if l.Network, err = feedforward.FromONNX(s.Path, &loaded, l.images); err != nil {
+	if l.Network, err = feedforward.FromONNX(s.Path, graph, l.images); err != nil {
 		return nil, err
 	}
 	if raw {
@@ -123,6 +118,29 @@ func (s Source) layers(raw bool) (*Layers, error) {
 		}
 	}
 	return l, nil
+}
+
+// loaded is the graph that Network is read from, with the values that are in other files. They are not kept: the
+// Network has them, and ONNX Runtime reads them itself.
+func (l *Layers) loaded() (*onnxfile.Model, error) {
+	graph := *l.file.model
+	if external, err := graph.ExternalFiles(); err != nil {
+		return nil, err
+	} else if len(external) > 0 {
+		again, err := readFile(l.source.Path, l.source.Contents, l.source.Options.Card)
+		if err != nil {
+			return nil, err
+		}
+		if again.former != l.file.former {
+			return nil, errors.New("it changed while it was read")
+		}
+		graph = *again.model
+		if err := graph.Load(filepath.Dir(l.source.Path)); err != nil {
+			return nil, err
+		}
+	}
+	graph.Graph.Inputs, graph.Graph.Outputs = []onnxfile.Value{l.file.input}, []onnxfile.Value{l.file.output}
+	return &graph, nil
 }
 
 // entry says how images enter.

@@ -36,7 +36,8 @@ type Options struct {
 	// go on with it.
 	KeepBatch bool
 
-	plain bool // without the optimiser of graphs
+	plain  bool // without the optimiser of graphs
+	beside bool // contents have constants in files beside the path
 }
 
 // Model is an ONNX file as a classifier.

@@ -35,7 +35,7 @@ type network struct {
 // openNetwork takes checked options, and the contents of the file where they do not come
 // from path.
 func openNetwork(path string, data []byte, options Options) (*network, error) {
-	file, err := readFile(path, data, options.Card)
+	file, err := readBeside(path, data, options.Card, data == nil || options.beside)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,6 @@ const (
 	longestPreprocessing = 1000
 )
 
-// hello is what a program says of itself.
 type hello struct {
 	Name     string `json:"name"`
 	Height   int    `json:"height"`

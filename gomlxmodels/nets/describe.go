@@ -59,7 +59,6 @@ type definition struct {
 	tensors      []Tensor
 }
 
-// misfit is what Builder panics with.
 type misfit struct{ error }
 
 // describe takes down a network for an architecture.

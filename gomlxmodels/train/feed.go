@@ -100,7 +100,6 @@ func (p *plan) batchOf(step, at int, members []int, more [][]member) batch {
 	return b
 }
 
-// batch is that of a step, at a place of its epoch.
 func (p *plan) batch(step, at int, members []int) (b batch) {
 	epoch, n, needs := step/p.stepsPerEpoch, len(members), p.needs
 	size, rows := p.images.Shape.Len(), needs.Views*needs.Noises*n

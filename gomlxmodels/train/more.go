@@ -30,7 +30,6 @@ type further struct {
 // member is an image of a further set, in one of its passes.
 type member struct{ pass, image int }
 
-// moreImages are those of a further set in a step.
 type moreImages struct {
 	images []float32
 	labels []int32

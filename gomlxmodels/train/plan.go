@@ -15,7 +15,6 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 )
 
-// identity is what the weights depend on.
 type identity struct {
 	Architecture nets.Architecture
 	Recipe       modelfile.Recipe

@@ -349,7 +349,6 @@ func countTrue(mask []bool) (n int) {
 	return n
 }
 
-// pruningCard is what the card says of the pruning.
 func (p *plan) pruningCard(s *state) *modelfile.Pruning {
 	pr := p.pruning
 	if pr == nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// outcome is what a step tells of its batch.
 type outcome struct {
 	loss    float64
 	correct int       // images right in their first view under its first noise

@@ -13,7 +13,6 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// network is what a step trains; a netgraph.Network is one.
 type network interface {
 	Tensors() []nets.Tensor
 	Forward(images *Node, lookup netgraph.Lookup) *Node

@@ -121,7 +121,6 @@ func (p *plan) augmented(view int) bool {
 	return p.views != nil && (view > 0 || p.needs.Views == 1)
 }
 
-// address is that of a view's random numbers.
 func (p *plan) address(epoch, member, view int) augment.Address {
 	return augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(epoch), Image: uint64(p.images.IDs[member]),
 		View: uint64(view)}

@@ -51,7 +51,6 @@ type RecordOptions struct {
 	Progress progress.Reporter
 }
 
-// part is what one measurement adds to a record.
 type part struct {
 	Percent    map[string]float64 `json:"percent,omitempty"`
 	Images     map[string]int     `json:"images,omitempty"`

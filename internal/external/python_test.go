@@ -340,6 +340,23 @@ runpy.run_path(sys.argv[0])
 			t.Errorf("%s", output)
 		}
 	})
+	t.Run("examples", func(t *testing.T) {
+		examples, err := filepath.Abs("../../examples")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if output := do(t, "python", examples+"/denoise/certify.py"); !strings.Contains(output, "holds: 1 images") {
+			t.Errorf("%s", output)
+		}
+		output := do(t, "python", "-c", `
+import os, subprocess, sys
+os.environ["PATH"] = os.path.dirname(sys.executable) + ":" + os.environ["PATH"]
+sys.exit(subprocess.call(["bash", *sys.argv[1:]]))
+`, examples+"/gate/release.sh", "joined.onnx", "joined.onnx", "synthetic/test[count=6]", "release")
+		if !strings.Contains(output, "by class: 6 groups pass") || strings.Count(output, "the statement follows") != 2 {
+			t.Errorf("%s", output)
+		}
+	})
 	t.Run("checker", func(t *testing.T) {
 		ledger, err := filepath.Abs("../../notebooks/results/quickstart.ledger")
 		if err != nil {

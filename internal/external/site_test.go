@@ -145,7 +145,6 @@ func TestSite(t *testing.T) {
 	ctx, wrong := browser(t)
 	certcheck := filepath.Join(folder, "certcheck"+map[string]string{"windows": ".exe"}[runtime.GOOS])
 	goDo(nil, "build", "-o", certcheck, "./cmd/certcheck")
-	// native is what certcheck says of a file of folder.
 	native := func(name string) (code int, said string, took time.Duration) {
 		cmd := exec.Command(certcheck, name)
 		cmd.Dir = folder

@@ -120,7 +120,6 @@ func TestCostCovers(t *testing.T) {
 	}
 }
 
-// weighed is what a program of a kernel takes.
 type weighed struct {
 	kernel    string
 	layers    []int // bytes, with the weights as read

@@ -59,7 +59,6 @@ func (p *vectorProgram) prepare(i int) vectorLayer {
 	return v
 }
 
-// packing is what the blocks of a layer are made of.
 type packing struct {
 	in         *place
 	kernel     [2]int
@@ -192,7 +191,6 @@ func (p *vectorProgram) of(w *workspace, value, image int) uintptr {
 	return uintptr(unsafe.Pointer(&w.memory[0])) + uintptr(q.at+image*q.between+q.inside())
 }
 
-// numbers are those of a pixel on, of bytes or 16 bits.
 func numbers[T uint8 | int16 | int32](p *vectorProgram, w *workspace, value, image, y, x int) []T {
 	q := &p.places[value]
 	at := q.at + image*q.between + q.inside() + y*q.row + x*q.pixel()

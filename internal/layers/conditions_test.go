@@ -216,7 +216,6 @@ func commentsOf(t *testing.T, path string) (text string) {
 	return text
 }
 
-// namesOfTests are those of all tests, of Python, too.
 func namesOfTests(t *testing.T) map[string]bool {
 	t.Helper()
 	grep := exec.Command("git", "grep", "-hoE", `^(func Test\w+|    def test_\w+)`)

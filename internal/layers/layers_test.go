@@ -38,7 +38,6 @@ func TestAllModulesAreListed(t *testing.T) {
 	}
 }
 
-// pkg is what "go list -json" says of a package.
 type pkg struct {
 	ImportPath   string
 	Imports      []string

@@ -19,7 +19,6 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
-// program is what the packages of this module declare.
 type program struct {
 	set      *token.FileSet
 	packages map[string]*types.Package

@@ -111,9 +111,9 @@ func (t *Tensor) load(dir string, files map[string]*os.File) ([]byte, error) {
 		switch p.Key {
 		case locationKey:
 			name = p.Value
-		case "offset":
+		case offsetKey:
 			offset, err = strconv.ParseInt(p.Value, 10, 64)
-		case "length":
+		case lengthKey:
 			length, err = strconv.ParseInt(p.Value, 10, 64)
 		}
 		if err != nil || offset < 0 {

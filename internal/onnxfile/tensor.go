@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
 	"unsafe"
 
 	"github.com/x448/float16"
@@ -87,6 +88,8 @@ type SparseTensor struct {
 
 const (
 	locationKey = "location"
+	offsetKey   = "offset"
+	lengthKey   = "length"
 	elsewhere   = 1 // TensorProto.DataLocation
 )
 
@@ -146,6 +149,27 @@ func (t *Tensor) SetRaw(kind Type, raw []byte) {
 func (t *Tensor) SetExternal(file string) {
 	t.Raw, t.Texts, t.lists = nil, nil, nil
 	t.External, t.location = []Property{{Key: locationKey, Value: file}}, elsewhere
+}
+
+// MoveOut moves the values of all but small constants of the graph to a file beside the model, and gives the bytes of
+// the file, in parts. Runtimes read sides of tensors from small ones before they run.
+func (g *Graph) MoveOut(file string) (parts [][]byte) {
+	const small, aligned = 1024, 64
+	at := 0
+	for i := range g.Initializers {
+		t := &g.Initializers[i]
+		raw := t.Raw
+		if len(raw) < small {
+			continue
+		}
+		t.SetExternal(file)
+		t.External = append(t.External, Property{Key: offsetKey, Value: strconv.Itoa(at)},
+			Property{Key: lengthKey, Value: strconv.Itoa(len(raw))})
+		gap := make([]byte, -len(raw)&(aligned-1))
+		parts = append(parts, raw, gap)
+		at += len(raw) + len(gap)
+	}
+	return parts
 }
 
 // Float32Tensor is a tensor with these values.

@@ -116,7 +116,6 @@ type tried struct {
 	answers []int32
 }
 
-// searched is what the search for a form found.
 type searched struct {
 	forms   []tried // those that were tried on all images, best first
 	tried   int     // forms in all

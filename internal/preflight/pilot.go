@@ -239,7 +239,6 @@ func (p *pilot) noisy(ctx context.Context) error {
 	return nil
 }
 
-// probabilities is what the pilot knows of each image's class.
 func (p *pilot) probabilities() []Votes {
 	known := make([]Votes, len(p.votes))
 	for i, votes := range p.votes {

@@ -47,7 +47,6 @@ func Inspect(path, entryPoint, what string) error {
 	return nil
 }
 
-// library is what the headers tell.
 type library struct {
 	machine string // as GOARCH has it, where it is known there
 	exports bool

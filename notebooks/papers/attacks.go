@@ -87,7 +87,6 @@ func shift(z, by float64) float64 {
 	return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+by)/math.Sqrt2) / 2
 }
 
-// driverBins are those of the adversaries.
 func driverBins() *calib.Bins { return nb.Must(calib.Uniform(attack.Bins, calib.LeftClosed)) }
 
 // Worst is the largest ECE that the intervals allow, exactly.

@@ -84,7 +84,6 @@ func orNone(s string) string {
 	return s
 }
 
-// judgedColumns are those of a table of claims.
 var judgedColumns = []string{"where", "what it says", "published", "ours", "for these networks", "over starts", "runs",
 	"command"}
 
@@ -195,7 +194,6 @@ func bold(verdict string) string {
 	return verdict
 }
 
-// links are those of the page; a notebook has their words.
 var links = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 // plain is text without the marks of Markdown.

@@ -111,7 +111,6 @@ func (f *Foreign) area(a *measure.Areas, row, kind string) float64 {
 	return v
 }
 
-// rowsOf are those of some rows that there are.
 func (f *Foreign) rowsOf(a *measure.Areas, names ...string) (there []string) {
 	for _, n := range names {
 		if f.seeds(a, n) != nil {

@@ -79,7 +79,6 @@ func paperOf(table string) string {
 	return "ours"
 }
 
-// shownFamilies are those of the pages and notebooks.
 func shownFamilies() (all []pick) {
 	add := func(p pick) {
 		if !slices.ContainsFunc(all, func(o pick) bool {

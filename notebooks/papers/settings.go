@@ -112,7 +112,6 @@ var Settings = map[string]string{
 	"D evidence": "FashionMNIST, small CNN, 500 images, σ = 0.25, n = 10,000, α = 0.001",
 }
 
-// settingsOfTitle are those of a folder.
 func settingsOfTitle(folder string) string {
 	of := map[string]string{"A": "A cpu", "A-more": "A cpu", "C": "C cpu", "D-evidence": "D evidence",
 		"acce-published": "D evidence", "A-scratch": "A scratch", "A-scratch-radii": "A radii", "B": "B cpu"}[folder]

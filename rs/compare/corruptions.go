@@ -48,7 +48,6 @@ func corruptionsOf(runs []Corrupted) (names []string, severities []int, err erro
 	return names, severities, nil
 }
 
-// wholeGroups are those of which every member is there.
 func wholeGroups(names []string) (whole []corrupt.Members) {
 	for _, g := range corrupt.Groups {
 		if !slices.ContainsFunc(g.Corruptions, func(c string) bool { return !slices.Contains(names, c) }) {

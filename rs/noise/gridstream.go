@@ -27,7 +27,6 @@ type gridStream struct {
 	words [valuesPerChunk]uint64      // likewise
 }
 
-// randomBits are those of one key.
 type randomBits interface {
 	// prefixes fills whole blocks with the next of counter mode. There is room behind them up to a multiple of
 	// 256 bytes.

@@ -34,7 +34,6 @@ type Cell struct {
 // clean is the name of the ledger of the images as they are.
 const clean = "clean"
 
-// extension is that of the ledgers in a folder.
 const extension = ".ledger"
 
 // String names the cell as its ledger is named: "fog-3", or "clean".

@@ -20,7 +20,6 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// augmentation is what the flags ask.
 type augmentation struct {
 	name, in, out string
 	options       []string
@@ -182,7 +181,6 @@ func imageProgress(task string, total int) func() {
 	}
 }
 
-// names are those of the augmentations.
 func names() []string {
 	var all []string
 	for _, e := range augment.List() {

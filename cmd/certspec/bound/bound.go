@@ -21,7 +21,6 @@ const (
 	hoeffding      = "hoeffding"
 )
 
-// question is what the flags ask.
 type question struct {
 	k, n          int
 	alpha         float64

@@ -65,7 +65,6 @@ func (o *claimOptions) of(s *sampleFile) (*together, error) {
 	return &together{len(s.Correct), joint, claims}, nil
 }
 
-// assumed is what the claims of together take for granted.
 const assumed = "All claims are about the images certified at the radius, and take the noise samples of an image to " +
 	"be independent of each other and of the model, and the seed not to be chosen by what comes out. " +
 	"Joint: noise independent between images, too, and one run, not the best of several. On average: over the " +

@@ -99,7 +99,6 @@ func warnOther(path string, c *confidences.Certified) {
 // isLedger reports whether a file begins as a ledger does.
 func isLedger(first []byte) bool { return len(first) > 0 && first[0] == '{' }
 
-// answer is what a command says of one set of samples.
 type answer interface{ print(io.Writer) error }
 
 // none is the answer where nothing is certified.

@@ -29,7 +29,6 @@ const (
 // leastCertified images must be certified at a radius for a point of a curve.
 const leastCertified = 20
 
-// usualRadii are those of curves.
 const usualRadii = "0,0.05,0.1,0.15,0.2,0.25,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1,1.2,1.4,1.6,1.8,2,2.5,3"
 
 // plotted is a point of a figure.
@@ -105,7 +104,6 @@ func (o *tableOptions) draw(cmd *cobra.Command, files []string, b *calib.Bins) e
 	return err
 }
 
-// points are those of a ledger.
 func (o *tableOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (points []plotted,
 	found []calibplot.AtRadius, err error) {
 	sets, err := o.confidences.sets(cmd.Context(), cmd.Flags(), file)

@@ -214,7 +214,6 @@ func (o *options) check(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// result is what is printed of a run.
 func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 	if len(o.radii) == 0 {
 		most := run.RadiusCap()

@@ -90,7 +90,6 @@ func (o *listOptions) list(cmd *cobra.Command) error {
 	return err
 }
 
-// forms are those of a name. Each opens.
 const forms = `
 What --data takes:
   fashionmnist/test                        a set of the list and its part, train or test

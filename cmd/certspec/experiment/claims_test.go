@@ -12,7 +12,6 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// tableOf is what "experiment table" prints.
 func tableOf(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer

@@ -21,7 +21,6 @@ type options struct {
 	json                          *bool
 }
 
-// joined is what the command prints.
 type joined struct {
 	File    string  `json:"file"`
 	Sigma   float64 `json:"sigma,omitempty"`   // of a denoiser

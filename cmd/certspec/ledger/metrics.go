@@ -18,7 +18,6 @@ import (
 	"github.com/certspec/certspec/table"
 )
 
-// fileMetrics is what "ledger metrics" prints per file.
 type fileMetrics struct {
 	Name string `json:"name"`
 	File string `json:"file"`

@@ -115,7 +115,6 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 	return nil
 }
 
-// curve is that of a ledger or log.
 func (o *plotOptions) curve(l *certlog.Results) (drawnCurve, error) {
 	images := l.Rows.ACR().Images
 	if images == 0 {

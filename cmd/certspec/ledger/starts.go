@@ -21,7 +21,6 @@ type startsOn struct {
 	Difference *difference `json:"difference,omitempty"`
 }
 
-// sampled is what several starts have on a set.
 type sampled struct {
 	Starts []string          `json:"starts"`
 	Images []int             `json:"images"`

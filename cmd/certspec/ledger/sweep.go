@@ -110,7 +110,6 @@ func (c *sweptComparison) print(cmd *cobra.Command, sweeps []*sweep.Sweep, to *c
 	return writeSweep(cmd, to, c.Heading, c.table(sweeps, to.Form() != "csv"), c.Severities)
 }
 
-// cleanHeading is that of a sweep beside its clean run.
 const cleanHeading = "One model under the same settings: the images differ, clean (A) and corrupted (B)."
 
 // writeSweep puts the severities that a row is a mean over beside its name. CSV stays as it was, for

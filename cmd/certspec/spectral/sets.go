@@ -18,7 +18,6 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// written is what is said of images in a file.
 type written struct {
 	Images int         `json:"images"`
 	Shape  pixel.Shape `json:"shape"`

@@ -17,7 +17,6 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// swept is what the command prints.
 type swept struct {
 	Folder   string   `json:"folder"`
 	Cells    []string `json:"cells"`

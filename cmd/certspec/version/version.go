@@ -11,7 +11,6 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-// built is what the command prints.
 type built struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`

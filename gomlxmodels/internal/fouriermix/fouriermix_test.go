@@ -28,7 +28,6 @@ func address(i int) augment.Address {
 	return augment.Address{Seed: 9, Epoch: 2, Image: uint64(i), View: 1}
 }
 
-// views are those of the graph, v of each of the n images.
 func views(t testing.TB, b *backend.Backend, f augment.FourierMix, shape pixel.Shape, images []float32, v int) []float32 {
 	t.Helper()
 	n := len(images) / shape.Len()

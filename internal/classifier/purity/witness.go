@@ -24,7 +24,6 @@ const (
 	columns   = 10
 )
 
-// witnessKey is that of a Witness in a context.
 type witnessKey struct{}
 
 // With returns a context that carries the first answers of a look, for the run that follows it.

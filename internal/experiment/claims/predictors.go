@@ -57,7 +57,6 @@ var (
 	high = []string{"gaussian_noise", "impulse_noise"}
 )
 
-// shiftsOf are those that a set stands for.
 func shiftsOf(set string) []string {
 	if of, ok := map[string][]string{"low": low, "mid": mid, "high": high,
 		"all": slices.Concat(low, mid, high)}[set]; ok {

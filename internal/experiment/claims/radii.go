@@ -13,7 +13,6 @@ import (
 	"github.com/certspec/certspec/study"
 )
 
-// rows are those of a table in a folder, with their networks.
 type rows struct {
 	folder   string
 	manifest *store.Manifest
@@ -51,7 +50,6 @@ func recipeOf(model string) string {
 	return name
 }
 
-// context is what the models of a row share.
 func (r rows) context(c study.Cell) study.Context {
 	x := study.Context{What: c.What, Unit: study.UnitOf(c.What), Set: c.Set, Sets: []string{c.Set}}
 	if of := r.models(c.Row); len(of) > 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
-// columns are those of a picture with several panels.
 const columns = 3
 
 // Changes is a panel for each radius: how certified accuracy and the largest calibration error of
@@ -154,7 +153,6 @@ func panel(g *figure.Grid, title string) *figure.Panel {
 	return &g.Panels[i]
 }
 
-// series is that of a name, added where there is none.
 func series(p *figure.Panel, name string) *figure.Series {
 	i := slices.IndexFunc(p.Series, func(s figure.Series) bool { return s.Name == name })
 	if i < 0 {

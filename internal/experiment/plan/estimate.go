@@ -192,7 +192,6 @@ func (c *costs) Layers(model *measure.Model, n float64) error {
 	return nil
 }
 
-// rate is what the machine does with a model.
 func (c *costs) rate(m *measure.Model) (machineRate, error) {
 	return c.meter.rate(c.ctx, c.meter.Manifest.Model(m.Name))
 }

@@ -177,7 +177,6 @@ type Progress struct {
 	Failed []store.Failure `json:"failed,omitempty"`
 }
 
-// lineProgress is that of one line.
 type lineProgress struct {
 	Title   string `json:"title"`
 	Models  int    `json:"models"`

@@ -75,7 +75,6 @@ func (p *pilotReader) rows(wanted []string) (rows []plannedRow, err error) {
 	return rows, nil
 }
 
-// gaps are those of a figure between a row and the others.
 func (p *pilotReader) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 	m results.Metric) (gaps []Gap, err error) {
 	k := slices.IndexFunc(p.metrics, func(o results.Metric) bool { return o.Name == m.Name })

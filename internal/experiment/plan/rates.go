@@ -27,7 +27,6 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// machineRate is what this machine does with a network.
 type machineRate struct {
 	Network  string  `json:"network"`  // with the shape of its images; of a finished one its title
 	Training float64 `json:"training"` // noisy images through training per second; 0 for a finished network

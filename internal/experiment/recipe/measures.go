@@ -156,7 +156,6 @@ func (a Measures) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// setting is what measures are placed in.
 func (s *Setup) setting() measure.Setting {
 	return measure.Setting{Tier: s.Tier, Places: s.Places, Sets: s.Sets, Here: func(kind string) bool {
 		d := s.Library.data[kind]

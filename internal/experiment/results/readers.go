@@ -40,7 +40,6 @@ type (
 	recordReader           struct{ *measure.Record }
 )
 
-// readers are those of measures by their names.
 var readers = map[string]func(measure.Measure) reader{
 	"radius":           func(m measure.Measure) reader { return radiusReader{m.(measure.Radius).Radius} },
 	"calibration":      func(m measure.Measure) reader { return calibrationReader{m.(*measure.Calibration)} },

@@ -112,7 +112,6 @@ func TestSameBitsOfErrors(t *testing.T) {
 	}
 }
 
-// studyName is what study calls the set of a metric.
 func studyName(metric string) string {
 	if len(metric) > 5 && metric[:5] == "mACR " {
 		return metric[5:]

@@ -36,7 +36,6 @@ func furtherRows(n method.Needs) (rows int) {
 	return rows
 }
 
-// trainedEpochs are those of all trainings of a model.
 func trainedEpochs(m *Manifest, model *recipe.Model) (float64, error) {
 	if model.Prune == "" || model.Sparsity == nil {
 		return float64(model.Epochs), nil

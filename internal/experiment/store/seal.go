@@ -35,7 +35,6 @@ type seals struct {
 	Images map[string]string `json:"images,omitempty"`
 }
 
-// seal is what a file held when it was kept.
 type seal struct {
 	Digest string `json:"digest,omitempty"` // sha256:…
 	Lines  string `json:"lines,omitempty"`  // twelve bits of each line's checksum in base64, to say which line changed
@@ -286,7 +285,6 @@ func (l *imageList) apart(o *imageList) (image int, how string) {
 	return -1, ""
 }
 
-// cells are those of all tables, by their names.
 func (m *Manifest) cells() (map[string]sweep.Cell, error) {
 	all := map[string]sweep.Cell{}
 	for _, t := range m.Tables {

@@ -142,7 +142,6 @@ func (g *graph) fold() {
 var carries = []string{"MaxPool", "GlobalMaxPool", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose",
 	"Identity"}
 
-// means are those that average values.
 var means = []string{"GlobalAveragePool", "AveragePool"}
 
 // quantise goes through the nodes in their order.

@@ -67,7 +67,6 @@ type loaded struct {
 	info       func() (classifier.Info, error)
 }
 
-// thing is what a cell has open.
 type thing struct {
 	*loaded
 	user      any

@@ -137,7 +137,6 @@ func (p Problem) evaluate(ctx context.Context, points [][]float64) (values []flo
 	return values, gradients, err
 }
 
-// values are those of evaluate, without gradients.
 func (p Problem) values(ctx context.Context, points [][]float64) ([]float64, error) {
 	values := make([]float64, len(points))
 	_, _, err := p.Network.VectorJacobians(ctx, points, func(i int, f []float64) []float64 {

@@ -117,7 +117,6 @@ type Groups struct {
 	Digest string   `json:"digest,omitempty"` // of the other fields
 }
 
-// groups are those of the images at some places.
 func (g *Grouping) groups(places []int) (*Groups, error) {
 	all, at := &Groups{By: g.By}, map[string]int{}
 	for _, place := range places {

@@ -17,7 +17,6 @@ import (
 // line for each frequency.
 const errorsName = "errors.jsonl"
 
-// errorsHead is what the errors in a file have in common.
 type errorsHead struct {
 	Model   classifier.Identity `json:"model"`
 	Data    string              `json:"data"`

@@ -135,7 +135,6 @@ func (r *Report) replay(file string) code {
 // inPython finds the identity of a model that the Python package served: how images enter it stands at the end.
 var inPython = regexp.MustCompile(`^none stated|, (chw|hwc)(, mean \[[^]]*\])?(, std \[[^]]*\])?$`)
 
-// commands are those that check the ledger.
 func (r *Report) commands(d *document) {
 	file := quote(r.File)
 	d.add(heading("Check it"), code{"certcheck " + file, "certspec ledger verify " + file}, r.replay(file))

@@ -38,7 +38,6 @@ func (a *Attack) Foreign() ForeignData { return a.Sets.with("", a.Among) }
 // TransferJob is the kind of the attacks from the points of other networks.
 const TransferJob = "transfer"
 
-// ending is that of the file of a kind of job.
 func (a *Attack) ending(kind string) string {
 	if kind == TransferJob {
 		return Suffixed(a.Among, transferEnds)

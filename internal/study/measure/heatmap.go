@@ -82,7 +82,6 @@ func (m *HeatMap) Run(ctx context.Context, t Tools, j Job) error {
 	return keepJSON(t, t.Result(j.Model, HeatMapFile), found)
 }
 
-// options are those of its run.
 func (m *HeatMap) options(t tier.Tier, of *Model) heatmap.Options {
 	o := heatmap.Options{Run: t.Certify.Options(of.Sigma), Frequencies: heatmap.Both(m.Frequencies...)}
 	if len(o.Frequencies) == 0 {

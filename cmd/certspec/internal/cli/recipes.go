@@ -35,7 +35,6 @@ func (f *Flags) Recipe(p *string, usage string) {
 	f.Named(p, "recipe", "", usage, func() []string { return names(recipe.Recipes) })
 }
 
-// names are those that are built in.
 func names(kind string) []string {
 	l, err := recipe.Open()
 	if err != nil {

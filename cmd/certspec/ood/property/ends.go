@@ -13,7 +13,6 @@ type end struct {
 	strict bool
 }
 
-// ends are those of a box of inputs.
 type ends struct{ lower, upper []end }
 
 // narrow takes one more upper, or lower, end of an input.
