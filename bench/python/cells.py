@@ -6,6 +6,7 @@ import time
 
 from jupyter_client.manager import KernelManager
 
+PATIENCE = dict(reply=True, timeout=300)
 asked = json.load(sys.stdin)
 began = time.monotonic()
 manager = KernelManager(kernel_name=asked["kernel"])
@@ -16,40 +17,32 @@ client = manager.client()
 client.start_channels()
 
 
-def reply(request):
-    while True:
-        message = client.get_shell_msg(timeout=300)
-        if message["parent_header"].get("msg_id") == request:
-            return message["content"]
-
-
-def idle(request, wanted=()):
-    """Waits for the end of a cell, or for its first output of a kind."""
-    while True:
-        message = client.get_iopub_msg(timeout=300)
-        if message["parent_header"].get("msg_id") != request:
-            continue
-        if message["msg_type"] == "error":
-            sys.exit("\n".join(message["content"]["traceback"]))
-        if message["msg_type"] in wanted or message["content"].get("execution_state") == "idle":
-            return
+def execute(cell, output):
+    return client.execute_interactive(cell, allow_stdin=False, output_hook=output, timeout=300)["content"]
 
 
 def run(name, cell):
     since = time.monotonic()
-    request = client.execute(cell)
-    idle(request)
-    reply(request)
+    answer = execute(cell, lambda message: None)
+    if answer["status"] != "ok":
+        sys.exit("\n".join(answer["traceback"]))
     took[name] = time.monotonic() - since
 
 
 def ask(name, question, found):
     """Asks again until the kernel knows."""
     since = time.monotonic()
-    while not found(reply(question())):
+    while not found(question()["content"]):
         if time.monotonic() - since > 300:
             sys.exit(f"{name}: no answer in five minutes")
     took[name] = time.monotonic() - since
+
+
+def interrupt(message):
+    """Interrupts a cell at the first that it prints."""
+    if message["msg_type"] == "stream" and "interrupt" not in took:
+        took["interrupt"] = time.monotonic()
+        manager.interrupt_kernel()
 
 
 took = {}
@@ -58,20 +51,16 @@ try:
     took["kernel ready"] = time.monotonic() - began
     half, whole = asked["half"], asked["whole"]
     matches = lambda content: content.get("matches")
-    ask("first Tab", lambda: client.complete(half, len(half)), matches)
-    ask("later Tab", lambda: client.complete(half, len(half)), matches)
-    ask("Shift+Tab", lambda: client.inspect(whole, len(whole)), lambda content: content.get("found"))
+    ask("first Tab", lambda: client.complete(half, len(half), **PATIENCE), matches)
+    ask("later Tab", lambda: client.complete(half, len(half), **PATIENCE), matches)
+    ask("Shift+Tab", lambda: client.inspect(whole, len(whole), **PATIENCE), lambda content: content.get("found"))
     run("first cell", asked["first"])
     for name in ("cell without network", "cell with network"):
         run(name + ", first", asked[name] % 0)
         run(name + ", changed", asked[name] % 1)
-    request = client.execute(asked["endless"])
-    idle(request, ("stream",))
-    since = time.monotonic()
-    manager.interrupt_kernel()
-    if reply(request)["status"] != "error":
+    if execute(asked["endless"], interrupt)["status"] != "error":
         sys.exit("the cell had ended before it was interrupted")
-    took["interrupt"] = time.monotonic() - since
+    took["interrupt"] = time.monotonic() - took["interrupt"]
 finally:
     manager.shutdown_kernel(now=True)
 json.dump(took, sys.stdout)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/bound"
@@ -117,67 +116,30 @@ type tried struct {
 }
 
 type searched struct {
-	forms   []tried // those that were tried on all images, best first
-	tried   int     // forms in all
+	forms   []tried // best first
 	refused error   // of the model, where it takes no such images
 }
 
-const (
-	firstImages = 30 // on which every form is tried
-	finalists   = 10 // forms that are tried on all images
-)
-
-// forms asks the model again in every usual form that its images can have: all on some images, the
-// best on all. It does nothing without labels. A model that takes grid images alone refuses some.
+// forms asks the model again in every usual form that its images can have. It does nothing without labels. A model that
+// takes grid images alone refuses some.
 func (p *pilot) forms(ctx context.Context) (s searched) {
 	if p.labelled() == 0 {
 		return s
 	}
-	all := p.spread(len(p.images.Labels))
-	s.forms, s.refused = p.inForms(ctx, candidates(p.info.Shape.Channels), all[:min(firstImages, len(all))])
-	s.tried = len(s.forms)
-	byRight := func(a, b tried) int { return p.right(b.answers) - p.right(a.answers) }
-	slices.SortStableFunc(s.forms, byRight)
-	var best []form
-	for _, f := range s.forms[:min(finalists, len(s.forms))] {
-		best = append(best, f.form)
+	size, channels := p.info.Shape.Len(), p.info.Shape.Channels
+	batch := classifier.Batch{N: p.opt.Block, Real: make([]float32, p.opt.Block*size)}
+	for _, f := range candidates(channels) {
+		answers, err := p.ask(ctx, batch, func(k, i int) {
+			f.apply(p.images.Image(i), channels, batch.Real[k*size:(k+1)*size])
+		})
+		if err != nil {
+			s.refused = err
+			continue
+		}
+		s.forms = append(s.forms, tried{f, answers})
 	}
-	var refused error
-	if s.forms, refused = p.inForms(ctx, best, all); refused != nil {
-		s.refused = refused
-	}
-	slices.SortStableFunc(s.forms, byRight)
+	slices.SortStableFunc(s.forms, func(a, b tried) int { return p.right(b.answers) - p.right(a.answers) })
 	return s
-}
-
-// inForms gives the answers to some images in each form, a miss for all others. Forms that the
-// model refuses are left out.
-func (p *pilot) inForms(ctx context.Context, forms []form, images []int) (all []tried, refused error) {
-	if len(forms) == 0 {
-		return nil, nil
-	}
-	for _, f := range forms {
-		all = append(all, tried{f, slices.Repeat([]int32{classifier.Miss}, len(p.images.Labels))})
-	}
-	model := purity.Classes(p.model, p.info)
-	err := p.askForms(ctx, model, forms, images, func(f, k int, a purity.Answers, at int) {
-		all[f].answers[images[k]] = a.Classes[at]
-	})
-	if err == nil || ctx.Err() != nil || len(forms) == 1 {
-		if err != nil {
-			all = nil
-		}
-		return all, err
-	}
-	all = nil // it may take some of them
-	for _, f := range forms {
-		one, err := p.inForms(ctx, []form{f}, images)
-		if err != nil {
-			refused = err
-		}
-		all = append(all, one...)
-	}
-	return all, refused
 }
 
 // better is the one-sided p-value of the sign test that answers b are right no more often than a,
@@ -240,9 +202,9 @@ func (p *pilot) checkForm(s searched) Check {
 	n, right := float64(p.labelled()), p.right(p.classes)
 	best := s.forms[0]
 	value, gain := p.better(p.classes, best.answers, all)
-	if value > formLevel/float64(s.tried) {
+	if value > formLevel/float64(len(s.forms)) {
 		c.Found = fmt.Sprintf("None of %d other forms of the images is classified better than the images as they are.",
-			s.tried)
+			len(s.forms))
 		return c
 	}
 	rivals := []tried{best}

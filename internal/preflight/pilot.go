@@ -7,13 +7,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -79,50 +79,33 @@ func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Da
 // clean classifies the images as they are.
 func (p *pilot) clean(ctx context.Context) (err error) {
 	size, block := p.info.Shape.Len(), p.opt.Block
-	p.classes = make([]int32, 0, p.images.Len())
-	for start := 0; start < p.images.Len(); start += block {
-		// the last one is filled up with black images
-		batch := classifier.Batch{N: block, Grid: make([]int16, block*size)}
-		n := min(block, p.images.Len()-start)
+	batch := classifier.Batch{N: block, Grid: make([]int16, block*size)}
+	p.classes, err = p.ask(ctx, batch, func(k, i int) { copy(batch.Grid[k*size:(k+1)*size], p.images.Grid(i)) })
+	return err
+}
+
+// ask classifies all images, a block at a time; put writes the i-th of them at place k of the batch.
+func (p *pilot) ask(ctx context.Context, batch classifier.Batch, put func(k, i int)) (classes []int32, err error) {
+	for start := 0; start < p.images.Len(); start += batch.N {
+		clear(batch.Grid) // the last batch is filled up with black images
+		clear(batch.Real)
+		n := min(batch.N, p.images.Len()-start)
 		for k := range n {
-			copy(batch.Grid[k*size:], p.images.Grid(start+k))
+			put(k, start+k)
 		}
-		result := classifier.Result{Classes: make([]int32, block)}
+		result := classifier.Result{Classes: slices.Repeat([]int32{classifier.Miss}, batch.N)}
 		if err := p.model.Classify(ctx, batch, &result); err != nil {
-			return err
+			return nil, err
 		}
 		for _, class := range result.Classes {
 			if class < classifier.Miss || int(class) >= p.info.Classes {
-				return fmt.Errorf("the model answers class %d, but has the classes 0 to %d", class, p.info.Classes-1)
+				return nil, fmt.Errorf("the model answers class %d, but has the classes 0 to %d", class,
+					p.info.Classes-1)
 			}
 		}
-		p.classes = append(p.classes, result.Classes[:n]...)
+		classes = append(classes, result.Classes[:n]...)
 	}
-	return nil
-}
-
-// askForms asks about some images of the sample in each of some forms, in full batches of the size
-// of a block, the last one filled up with black images. take gets the answer to each image in each
-// form.
-func (p *pilot) askForms(ctx context.Context, model *purity.Model, forms []form, images []int, take func(form, k int,
-	a purity.Answers, at int)) error {
-	size, block, total := p.info.Shape.Len(), p.opt.Block, len(forms)*len(images)
-	for start := 0; start < total; start += block {
-		batch := classifier.Batch{N: block, Real: make([]float32, block*size)}
-		n := min(block, total-start)
-		for k := range n {
-			f, i := &forms[(start+k)/len(images)], images[(start+k)%len(images)]
-			f.apply(p.images.Image(i), p.info.Shape.Channels, batch.Real[k*size:(k+1)*size])
-		}
-		a, err := model.Ask(ctx, batch)
-		if err != nil {
-			return err
-		}
-		for k := range n {
-			take((start+k)/len(images), (start+k)%len(images), a, k)
-		}
-	}
-	return nil
+	return classes, nil
 }
 
 // sampler draws noise samples under either law.

@@ -95,11 +95,6 @@ type Model struct {
 	values values
 }
 
-// Classes wraps a model of which only the classes are asked.
-func Classes(m classifier.Classifier, info classifier.Info) *Model {
-	return &Model{Classifier: m, Info: info, values: none}
-}
-
 type values int
 
 const (
