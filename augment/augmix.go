@@ -15,7 +15,7 @@ const (
 	// augMixOriginal starts each chain from the clean image, with operations drawn with
 	// replacement, each at the level uniform in (0.1, severity).
 	augMixOriginal AugMixVariant = "original"
-	// archiveVariant is what the archive of FourierMix does. A chain has three different operations; the first 1 to 3
+	// archiveVariant mixes as the archive of FourierMix does. A chain has three different operations; the first 1 to 3
 	// are used, each with a severity uniform in 1 … 5. A chain goes on from the end of the one before.
 	archiveVariant AugMixVariant = "archive"
 )
@@ -24,7 +24,7 @@ const (
 type AugMixOperations string
 
 const (
-	// ninePool are those that share nothing with the corruptions of CIFAR-C.
+	// ninePool holds the operations that share nothing with the corruptions of CIFAR-C.
 	ninePool AugMixOperations = "nine"
 	// allOperations are the nine and colour, contrast, brightness and sharpness, which overlap with CIFAR-C.
 	allOperations AugMixOperations = "all"

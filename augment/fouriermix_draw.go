@@ -14,7 +14,7 @@ type FourierMixDraw struct {
 	Chains []FourierMixChain
 }
 
-// FourierMixChain is what one chain draws.
+// FourierMixChain holds the random choices of one chain.
 type FourierMixChain struct {
 	Weight            float64 // w
 	Spectral          float64 // t, the share of the spectral perturbation beside the affine map

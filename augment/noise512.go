@@ -22,7 +22,7 @@ func middles512(words []byte, k int, half vec512) vec512 {
 }
 
 // Vector forms work from the first value on and return where they stop; no product is fused with a
-// sum, so that their results are those of the plain forms.
+// sum, so that they give the results of the plain forms.
 
 func (l noiseLaw) amplitudes512(dst []float64, words []byte) int {
 	n := len(dst) / lanes512 * lanes512

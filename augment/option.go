@@ -38,7 +38,7 @@ type field struct {
 	parse      func(string) bool // false where the text is no value of the option
 }
 
-// configurable is what the registry builds: a pointer to an augmentation whose fields can be set.
+// configurable is built by the registry: a pointer to an augmentation whose fields can be set.
 type configurable interface {
 	fields() []field
 	value() Augmentation

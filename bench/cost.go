@@ -24,7 +24,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// cost is what a run of train.Run took, in a process of its own.
+// cost is the time and memory of a run of train.Run in a process of its own.
 type cost struct {
 	Net     string              `json:"net"`
 	Method  string              `json:"method"`

@@ -216,7 +216,7 @@ func spread(ctx context.Context, s rule.Settings, probabilities, shares []float6
 	return radii, nil
 }
 
-// outcome is what hits of n samples prove under a plan with one look.
+// outcome is the claim that hits of n samples prove under a plan with one look.
 func outcome(plan *stopping.Plan, hits, n int) rule.Outcome {
 	selected := plan.Selection() / plan.Block()
 	looks := []ledger.Look{

@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/netparts"
 )
 
-// limit is what the processors could do at most with every product computed: multiply-adds in registers, as many as the convolutions and dense layers
+// limit is the most that the processors can do with every product computed: multiply-adds in registers, as many as the convolutions and dense layers
 // of a training have for an image of so many rows. Winograd's form needs fewer. The result is empty where no peak can be measured.
 func limit(net string, rows int) ([]entry, error) {
 	a, err := architecture(net)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// machine is what the speed of a benchmark depends on. It names no host.
+// machine describes the machine of a benchmark. It names no host.
 type machine struct {
 	OS    string `json:"os"`
 	Arch  string `json:"arch"`

@@ -23,7 +23,7 @@ import (
 
 func init() { extra = append(extra, packageCommand) }
 
-// packaged is what a contender of package.py prints: of the rows with a network processor and wall time, of the
+// packaged is the output of a contender of package.py: of the rows with a network processor and wall time, of the
 // fake device and of memory a ratio.
 type packaged struct {
 	Contender string  `json:"contender"`

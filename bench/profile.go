@@ -259,7 +259,7 @@ func shapes(tensors []map[string][]int64) (list [][]int64) {
 	return list
 }
 
-// multiplications are those of a convolution (outputs × channels × window) or a matrix product.
+// multiplications counts the products of a convolution (outputs × channels × window) or of two matrices.
 func multiplications(op string, in, out [][]int64) float64 {
 	if len(in) < 2 || len(out) == 0 {
 		return 0

@@ -39,7 +39,7 @@ import (
 
 func init() { extra = append(extra, scaleCommand) }
 
-// scaled is what a work took at one size, in a process of its own.
+// scaled is the cost of a work at one size, in a process of its own.
 type scaled struct {
 	Work    string  `json:"work"`
 	Size    int     `json:"size"`

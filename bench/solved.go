@@ -254,7 +254,7 @@ func (k solved) table() levelTable {
 	return t
 }
 
-// probabilities are those of no answer and of the classes around a point in levels, summed over cells of levels.
+// probabilities of no answer and of each class around a point in levels, summed over cells of levels.
 func (t levelTable) probabilities(at [2]float64) []float64 {
 	p := make([]float64, t.classes+1)
 	across, down := cells(at[0]), cells(at[1])

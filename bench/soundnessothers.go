@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/internal/rs/rule/stopping"
 )
 
-// claim is what a procedure says of an image: a class, rs.Abstain for none, and a radius.
+// claim of a procedure on an image: a class, rs.Abstain for none, and a radius.
 type claim struct {
 	Class  int
 	Radius float64

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// work is what a Python worker is asked to prepare; see python/worker.py.
+// work names what a Python worker prepares; see python/worker.py.
 type work struct {
 	Task  string `json:"task"`
 	Net   string `json:"net"`

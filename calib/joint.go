@@ -13,7 +13,7 @@ type Joint struct {
 	Failures int     // k
 }
 
-// Gap is what the bound may be too large by.
+// Gap bounds how much too large the bound may be.
 func (j Joint) Gap() float64 { return j.Upper - j.Lower }
 
 // FailuresAtMost returns the least k with P[Bin(n, p) > k] ≤ delta, the tail rounded up. So more than k of n

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// kernelWidth is that of the Laplacian kernel in Kumar, Sarawagi and Jain 2018.
+// kernelWidth is the width of the Laplacian kernel in Kumar, Sarawagi and Jain 2018.
 const kernelWidth = 0.4
 
 // KernelTest is a test of whether confidences are calibrated.
@@ -24,7 +24,7 @@ type KernelTest struct {
 //
 //	SKCE = 2/(N(N−1)) · Σ_{i<j} r_i·r_j·exp(−|z_i − z_j|/0.4).
 //
-// The kernel is that of Kumar, Sarawagi and Jain 2018. The statistic is 0 on average for calibrated confidences, and
+// The kernel comes from Kumar, Sarawagi and Jain 2018. The statistic is 0 on average for calibrated confidences, and
 // positive otherwise.
 //
 // The p-value is exact at every N. With the confidences as they are, correctness is drawn anew simulations times,

@@ -14,7 +14,7 @@ import (
 //	g(z) = sigmoid(A·ln z − B·ln(1−z) + C),   A, B ≥ 0.
 //
 // The maps of Platt (2000) on the logit have A = B; a temperature T = 1/A has C = 0 besides (Guo et al. 2017); beta
-// maps are those of Kull et al. (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²] and take others as the
+// maps holds the maps of Kull et al. (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²] and take others as the
 // nearer of these ends; see Saturated. An isotonic map is a step function: Value[i] from From[i] on.
 type Recalibration struct {
 	Method    Method    `json:"method"`
@@ -29,7 +29,7 @@ type Recalibration struct {
 // Method of a recalibration.
 type Method string
 
-// Objective is what a recalibration minimises on the samples that it is fitted on.
+// Objective is the loss that a recalibration minimises on the samples of its fit.
 type Objective string
 
 // The methods and objectives.

@@ -90,7 +90,7 @@ func eceGaps(correct []bool, confidence []float64, bins *Bins) ([]float64, error
 	return gaps, nil
 }
 
-// sum is what a bin holds: the sum of its confidences, and the number of samples and of correct ones.
+// sum has the content of a bin: the sum of its confidences, and the number of samples and of correct ones.
 type sum struct {
 	confidence float64
 	counts     uint64 // samples in the lower half, correct ones in the upper

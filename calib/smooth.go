@@ -19,7 +19,7 @@ const (
 // The error is smECE_σ at the σ where the two are equal; width is that σ. It has no bins, and moves little when
 // confidences do.
 //
-// Grid and search are those of the authors' program relplot 1.0, so results equal its to 6 digits and better.
+// Grid and search follow the authors' program relplot 1.0; results agree to 6 digits or more.
 // Confidences are spread over a grid of max(1001, about 10/σ) places. The integral is a sum over max(200, 10/σ). The
 // kernel ends at distance ½; above σ = 0.15, where this is felt, it is normalised by what is left. σ is found by
 // bisection to 1/1024.

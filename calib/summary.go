@@ -1,6 +1,6 @@
 package calib
 
-// Summary is what certified intervals of confidences say of the calibration of a model.
+// Summary describes the calibration of a model by the certified intervals of its confidences.
 type Summary struct {
 	N       int     `json:"n"`
 	Bins    int     `json:"bins,omitempty"`

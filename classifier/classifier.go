@@ -36,7 +36,7 @@ type Result struct {
 	Logits []float32
 }
 
-// Info is what is known of a model before it runs.
+// Info describes a model before it runs.
 type Info struct {
 	Name     string      `json:"name"`
 	Shape    pixel.Shape `json:"shape"`

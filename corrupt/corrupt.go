@@ -61,7 +61,7 @@ func (s Setting) String() string {
 	return text
 }
 
-// Key is what the random streams depend on beside the setting and the index of an image.
+// Key selects the random streams, beside the setting and the index of an image.
 type Key struct {
 	Data string `json:"data"` // name of the base set, e.g. "CIFAR-10"; empty means "images"
 	Seed uint64 `json:"seed"`

@@ -8,7 +8,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// texture is what is known of 32×32 crops of one of the published photographs.
+// texture describes 32×32 crops of one of the published photographs.
 type texture struct {
 	mean, spread, inner [3]float64 // mean colour of crops, standard deviation of that, and inside a crop
 	amplitude           [4]float64 // of the spectrum at 2, 4, 8 and 16 periods, relative to 1 period

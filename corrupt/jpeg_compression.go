@@ -8,7 +8,7 @@ import "github.com/certspec/certspec/internal/jpeg"
 // What is lost on that way is computed as libjpeg and libjpeg-turbo do by default, in the same
 // integer arithmetic: their tables of colour conversion, the accurate integer DCT of Loeffler,
 // Ligtenberg and Moschytz, standard tables scaled by quality, and chroma enlarged by their triangle
-// filter. So the bytes are those of Pillow, which made the published data. The entropy coding in
+// filter. So the bytes equal Pillow's, which made the published data. The entropy coding in
 // between loses nothing and is left out.
 func jpegCompression(j job) func() operator {
 	quality := [...]int{80, 65, 58, 50, 40}[j.Severity-1]

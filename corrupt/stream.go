@@ -20,7 +20,7 @@ const defaultSet = "images"
 
 func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
 
-// streamKey is what identifies the streams of a setting: "CIFAR-10-C|v1|7|fog|sev=3|i=", to which
+// streamKey identifies the streams of a setting: "CIFAR-10-C|v1|7|fog|sev=3|i=", to which
 // the index is added, and "CIFAR-10-F|v1|7|a=0.5|fc=3|eps=8|i=" of CIFAR-F, in the variant of the
 // archive with "|archive" before the last bar.
 func streamKey(f Family, s Setting, key Key) string {

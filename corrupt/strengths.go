@@ -104,7 +104,7 @@ func (s Strengths) Orbits(shape pixel.Shape) (*Orbits, error) {
 	return &Orbits{shape, *l}, nil
 }
 
-// list is what a corruption says of its strengths, in ascending order of index.
+// list has the strengths of a corruption, in ascending order of index.
 type list struct {
 	len       int
 	unchanged int // the index nearest to no corruption

@@ -110,7 +110,7 @@ type indexer struct {
 	last []*Images // read last, newest first
 }
 
-// known is what the cache remembers of a set. Stamps and Pixels have a place for each image of the base set.
+// known is the cache's entry of a set. Stamps and Pixels have a place for each image of the base set.
 type known struct {
 	Set     string            `json:"set"`
 	Subsets map[string]subset `json:"subsets"`
@@ -160,7 +160,7 @@ func stampOfFile(info fs.FileInfo) []byte {
 // forgotten is how long a file must have rested before what is known of it is believed: times of files are coarse.
 const forgotten = 2 * time.Second
 
-// name is that of the digest of a subset: its images, labels and changes.
+// name under which the cache keeps the digest of a subset: its images, labels and changes.
 func (x *indexer) name() string {
 	h := sha256.New()
 	fmt.Fprintln(h, x.set, x.list.IDs, x.list.Labels)
@@ -170,7 +170,7 @@ func (x *indexer) name() string {
 // sumSize is how much of the SHA-256 of a changed image is remembered. It finds accidents.
 const sumSize = 8
 
-// changedSet is what the cache remembers of changed images, in a file of its own.
+// changedSet is the cache's entry of changed images, in a file of its own.
 type changedSet struct {
 	Set    string `json:"set"`
 	Subset subset `json:"subset"`

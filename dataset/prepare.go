@@ -233,7 +233,7 @@ func (p *Preparation) set(part string) (known bool, err error) {
 	return true, err
 }
 
-// size is what becomes of an image of height × width pixels: its size after resizing, and after cropping.
+// size of an image of height × width pixels: its size after resizing, and after cropping.
 func (p Preparation) size(height, width int) (resized, final Size, err error) {
 	height, width = height-2*p.Border, width-2*p.Border
 	resized = Size{height, width}

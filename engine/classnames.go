@@ -2,7 +2,7 @@ package engine
 
 import "github.com/certspec/certspec/engine/onnx"
 
-// ClassNames is what the model calls its classes, or nil where it does not say. It loads an ONNX file.
+// ClassNames are the model's names of its classes, nil where it has none. It loads an ONNX file.
 func (m *Model) ClassNames() ([]string, error) {
 	if m.card != nil {
 		return m.card.Classes, nil
@@ -24,7 +24,7 @@ func (m *Model) ClassNames() ([]string, error) {
 // onnxFile is an ONNX file on an engine.
 type onnxFile interface{ Details() (onnx.Details, error) }
 
-// File is what was found in an ONNX file, assumed, or taken from options and card; nil for another
+// File describes an ONNX file: what was found, assumed, or taken from options and card; nil for another
 // model. It loads the file.
 func (m *Model) File() (*onnx.Details, error) {
 	if m.card != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// comparison is that of layers with the file that they were read from.
+// comparison of layers with the file that they were read from.
 type comparison struct {
 	layers   *onnx.Layers
 	runtimes [2]*onnx.Runtime  // with the optimiser, and without
@@ -257,7 +257,7 @@ func (c *comparison) head(logits, outputs []float64) error {
 	return nil
 }
 
-// headOf is what a last Softmax or LogSoftmax makes of logits; without one they stay.
+// headOf applies a last Softmax or LogSoftmax to logits; without one they stay.
 func headOf(head string, logits []float64) []float64 {
 	if head == "" {
 		return logits

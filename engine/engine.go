@@ -184,7 +184,7 @@ func (m *Model) name() string {
 	return filepath.Base(strings.TrimSuffix(modelfile.CardPath(m.path), ".json"))
 }
 
-// Card is what the file says of the model, nil for an ONNX file. It must not be changed.
+// Card of the model file, nil for an ONNX file. It must not be changed.
 func (m *Model) Card() *modelfile.Card { return m.card }
 
 // Info describes the model. It opens the engine, as that is part of the identity; of an ONNX file and on
@@ -241,7 +241,7 @@ func (m *Model) Preprocessing() (string, error) {
 	return details.Preprocessing(), nil
 }
 
-// Warnings are what a user should be told before long work, in sentences: a better engine
+// Warnings for a user before long work, in sentences: a better engine
 // that could not be used, what was assumed of an ONNX file, weights that are not finite. It
 // reads the weights.
 func (m *Model) Warnings() ([]string, error) {

@@ -66,7 +66,7 @@ func (o Options) plan() plan.Options {
 		Methods: o.Methods, Engine: o.Engine, Training: o.Training, Progress: o.Progress}
 }
 
-// Tables is what a folder holds of a table, with intervals of 95 %: a table for each of its measures.
+// Tables reads the results of a table in a folder, with intervals of 95 %: a table for each of its measures.
 func Tables(ctx context.Context, folder, name string) ([]*table.Table, error) {
 	f, err := results.Fill(ctx, folder, name, resample.Options{})
 	if err != nil {

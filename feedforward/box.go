@@ -19,7 +19,7 @@ const (
 	// to zero, and normalisation may be folded into the convolution before it. They do not cover arithmetic of lower
 	// precision (half, TF32, bfloat16) or Winograd's and Fourier forms of convolution.
 	Rigorous Arithmetic = "exact+float32"
-	// Plain bounds are those of interval arithmetic without regard to rounding.
+	// Plain bounds come from interval arithmetic without regard to rounding.
 	Plain Arithmetic = "plain"
 	// Integers are the bounds of an integer network: nothing in it is rounded. No Network here takes it.
 	Integers Arithmetic = "integers"

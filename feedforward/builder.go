@@ -138,7 +138,7 @@ func (b *Builder) addLinear(op string, shape Shape, l linear, in int) int {
 	return layer
 }
 
-// PoolOptions are those of ONNX's pooling operators.
+// PoolOptions are the attributes of ONNX's pooling operators.
 type PoolOptions struct {
 	ConvOptions
 	CountPadding bool // average pooling divides by the kernel's size, places in the padding included
@@ -162,7 +162,7 @@ const (
 	ofWeights  = 6
 )
 
-// size is what layers need, and the weights that they come with, in bytes.
+// size of layers and of their weights, in bytes.
 type size struct {
 	values, largest int // of all layers, and of one
 	held            int // by weights and tables

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// NotCompared is what Compared says of a network that was compared with no runtime.
+// NotCompared is Compared's answer for a network that was compared with no runtime.
 const NotCompared = "no"
 
 // Compared names the runtime that gave, for the same file, values that the layers allow; else it is NotCompared.

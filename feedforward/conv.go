@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/feedforward/kernel"
 )
 
-// ConvOptions are those of ONNX's operator Conv in two dimensions.
+// ConvOptions are the attributes of ONNX's operator Conv in two dimensions.
 type ConvOptions struct {
 	Kernel, Stride, Dilation [2]int // height, width; zero stride or dilation: 1
 	Pad                      [4]int // top, left, bottom, right; may be negative in Pad layers only

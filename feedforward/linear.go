@@ -31,7 +31,7 @@ type folding struct {
 	constants    int
 }
 
-// bias is what a layer adds: output i has b[i/times]. Rounding errors are those of the magnitude, at least |b|; nil:
+// bias of a layer: output i has b[i/times]. Rounding errors are those of the magnitude, at least |b|; nil:
 // of |b|. No b: 0.
 type bias struct {
 	b, magnitude []float64

@@ -24,7 +24,7 @@ type reader struct {
 	open      bool                     // the batch may have any size
 }
 
-// known says whether a name is that of a constant or of a layer.
+// known reports whether a constant or a layer has this name.
 func (r *reader) known(name string) bool {
 	_, isConstant := r.constants[name]
 	_, isTensor := r.tensors[name]
@@ -132,7 +132,7 @@ func (r *reader) dimsOf(name string) ([]int, string) {
 	return c.Dims, ""
 }
 
-// inference says why a Dropout is that of training.
+// inference says why a Dropout does not infer but train.
 func (r *reader) inference(n *onnxfile.Node) string {
 	if n.Op != "Dropout" || len(n.Inputs) < 3 || n.Inputs[2] == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// Unit is what a bare number in a column of accuracies means.
+// Unit of a bare number in a column of accuracies.
 type Unit string
 
 // The units. A cell "k/n" or "88.4%" states its own.

@@ -68,7 +68,7 @@ type Options struct {
 	Bootstrap  resample.Options
 }
 
-// Result is what Fit finds.
+// Result of Fit.
 type Result struct {
 	X        string    `json:"x"`
 	Y        string    `json:"y"`

@@ -4,7 +4,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Influence is what one point does to a least-squares line through n points.
+// Influence of one point on a least-squares line through n points.
 type Influence struct {
 	Residual float64 `json:"residual"` // y − (slope·x + intercept)
 	Leverage float64 `json:"leverage"` // h = 1/n + (x−x̄)²/Σ(x−x̄)²

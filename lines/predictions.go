@@ -119,7 +119,7 @@ func sameImages(id, shifted []Predictions) error {
 	return nil
 }
 
-// ids are those of the card, cut for a message.
+// ids of the card, cut for a message.
 func (c *PredictionCard) ids() string {
 	const most = 40
 	if len(c.IDs) <= most {

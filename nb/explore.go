@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// Exploration is what the sliders of Explore choose from. Each list begins with its least value.
+// Exploration has the choices of the sliders of Explore. Each list begins with its least value.
 type Exploration struct {
 	Model   classifier.Toy
 	Marks   []Mark // points of the plane, by name

@@ -1,6 +1,10 @@
-// Package nb is what notebooks need besides the packages that compute: errors that end a
-// cell, tables, figures and progress. It is the only package that knows GoNB.
+// Package nb shows results in the cells of a notebook: tables, figures, progress, and errors that end a cell.
 //
+//	net, pics := model.Open("net.onnx"), nb.Data("pics")
+//	run := nb.Certify(net, pics, nb.Smoothing{Sigma: 0.25})
+//	nb.Show(run, nb.Curve(run), nb.Table(run))
+//
+// Must ends a cell at an error; Show takes any result, and Save writes it to a file. No other package knows GoNB.
 // In a GoNB notebook everything is shown in the page. In an ordinary program, tables and text
 // go to standard output, figures leave a line there, and progress goes to standard error.
 package nb

@@ -123,7 +123,7 @@ func atMost(ctx context.Context, data *dataset.Dataset, count int) (*dataset.Dat
 	return data.Subset(dataset.Count(count)), nil
 }
 
-// detected is what Show puts in the page for a comparison of own and foreign images.
+// detected is the picture of a comparison of own and foreign images.
 func detected(c *ood.Comparison) []any {
 	t := Columns("", "area under the ROC curve", "95 %", "ties lost", "95 %")
 	row := func(what, name string, value, conservative *float64) {

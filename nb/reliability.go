@@ -36,7 +36,7 @@ func certifiedConfidences(run *rs.Run, radii []float64) ([]confidences.Certified
 // calibrationBins is the number of bins of a calibration error.
 const calibrationBins = 15
 
-// calibrated is what Show puts in the page for certified confidences: points, since nothing is said between the radii.
+// calibrated is the picture of certified confidences: points, since nothing is said between the radii.
 func calibrated(all []confidences.Certified) []any {
 	bins, err := calib.Uniform(calibrationBins, calib.LeftClosed)
 	end(err)

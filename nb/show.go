@@ -115,7 +115,7 @@ func Show(values ...any) {
 	}
 }
 
-// words are those of a value that is shown as text. What would be addresses ends the cell.
+// words of a value that is shown as text. What would be addresses ends the cell.
 func words(value any) string {
 	switch value.(type) {
 	case fmt.Stringer, error:

@@ -99,7 +99,7 @@ func (a *assault) imagesTogether() int {
 //   - monotone PGD from points found on other networks ("transfer").
 //
 // The result for an image is a function of the image, its id, the mean image, the points given and the seed. Files,
-// interrupts and errors are those of Measure.
+// interrupts and errors as in Measure.
 func Attack(ctx context.Context, n *feedforward.Network, data imageset.Source, o AttackOptions) (*Measurement, error) {
 	if err := o.check(); err != nil {
 		return nil, err

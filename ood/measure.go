@@ -46,7 +46,7 @@ type Probe struct {
 	Direction func(image int) []float64 // d of the image of an id, of norm 1, laid out as the image
 }
 
-// Network is what is bounded: a *feedforward.Network, or what has its methods.
+// Network to be bounded: a *feedforward.Network, or another type with its methods.
 type Network interface {
 	InputShape() feedforward.Shape
 	Outputs() int

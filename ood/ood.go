@@ -3,9 +3,8 @@
 //	area, err := ood.Area(own, foreign) // of two lists of confidences
 //	fmt.Println(area.Value)             // 1: every own one is above every foreign one
 //
-// It
-// gives the area under the ROC curve with the confidence on foreign images clean, attacked, or bounded over a whole
-// ball: a guarantee (Bitterwolf, Meinke and Hein 2020).
+// Area is the area under the ROC curve. The confidences on foreign images may be those on clean images, the largest
+// that attacks find, or bounds over a whole ball: then the area is a guarantee (Bitterwolf, Meinke and Hein 2020).
 //
 // Scores are log-confidences in float64, which separate confidences that float32 ties.
 package ood

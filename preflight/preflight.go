@@ -12,7 +12,7 @@ import (
 // Options says what to look over. Of the settings of the run, only Run.Sigma has no default.
 type Options = preflight.Options
 
-// Report is what was found: checks with their verdicts and advice, the rate, and plans of runs.
+// Report has the findings: checks with their verdicts and advice, the rate, and plans of runs.
 type Report = preflight.Report
 
 // The verdicts of a check.

@@ -62,7 +62,7 @@ func (d Design) part(l level, k int, deviation func(unit int) float64) part {
 	return part{square * float64(n-1) / float64(n), float64(n - parameters)}
 }
 
-// variances are those of a statistic by the levels that are left out.
+// variances of a statistic by the levels that are left out.
 func variances(d Design, levels []level, k int, value float64) (parts []part) {
 	for _, l := range levels {
 		parts = joined(parts, d.part(l, k, func(unit int) float64 { return l.without[unit][k] - value }))

@@ -92,7 +92,7 @@ func (o Options) Resolved() (Options, error) {
 	return o, nil
 }
 
-// Draw is what a resample holds: places in the vectors of the design. It is only good during the call. A level may
+// Draw is a resample: places in the vectors of the design. It is only good during the call. A level may
 // hold fewer places than the sample has, since units are left out.
 type Draw struct {
 	First  []int  // places of the sample; of the images, in two levels; of the first of two samples

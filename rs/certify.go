@@ -66,7 +66,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	return c.run, c.certify(ctx)
 }
 
-// session is what every form of a run has: the request with its defaults, the model and the images that answer it, and
+// session is common to every form of a run: the request with its defaults, the model and the images that answer it, and
 // the files, which are opened once and handed down.
 type session struct {
 	opt    Options

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// Certificate is what CertifyOne certifies of an image. Its Image is 0 and its Label −1.
+// Certificate is the result of CertifyOne. Its Image is 0 and its Label −1.
 type Certificate struct {
 	Row
 	Cut  bool   `json:"cut"` // a deadline came before the rule had ended: with more time more might be certified

@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Merged is what Merge did.
+// Merged is the result of Merge.
 type Merged struct {
 	Ledgers  int  `json:"ledgers"`
 	Images   int  `json:"images"` // decided

@@ -39,7 +39,7 @@ func newSource(file string) (*source, error) {
 	return s, nil
 }
 
-// positions are those of its images in the data: first, first+count, …
+// positions of its images in the data: first, first+count, …
 func (s *source) positions() (first, count int) {
 	if shard := s.header.Shard; shard != nil && shard.By == ledger.ShardImages {
 		return shard.Index, shard.Count

@@ -26,7 +26,7 @@ type PredictOptions struct {
 	Image   int       // id of the image, part of the address of the noise; default 0
 }
 
-// Prediction is what the smoothed classifier is found to answer.
+// Prediction is the answer that is shown for the smoothed classifier.
 type Prediction struct {
 	Class  int     `json:"class"` // or Abstain
 	PValue float64 `json:"p_value"`

@@ -27,7 +27,7 @@ type ReplayOptions struct {
 	Progress progress.Reporter // may be nil
 }
 
-// Replayed is what Replay found.
+// Replayed is the result of Replay.
 type Replayed struct {
 	Images        int                 `json:"images"`
 	Looks         int                 `json:"looks"`

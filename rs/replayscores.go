@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// ReplayedScores is what Replay found of the scores beside a ledger.
+// ReplayedScores is the result of Replay for the scores beside a ledger.
 type ReplayedScores struct {
 	Looks   int     `json:"looks"`           // that have scores
 	Equal   int     `json:"equal"`           // with the same counts in all cells, and the same sums

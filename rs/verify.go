@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Verified is what Verify read of a ledger in which everything holds.
+// Verified is a ledger in which everything holds, as Verify read it.
 type Verified struct {
 	Header  ledger.Header `json:"-"`
 	Images  int           `json:"images"`

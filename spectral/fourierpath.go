@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// FourierOptions are the settings of amplitude and phase paths; the zero value is that of the released code of
+// FourierOptions are the settings of amplitude and phase paths; the zero value agrees with the released code of
 // Fridovich-Keil et al. (2022) for CIFAR-10, but for the normalization, which is none.
 type FourierOptions struct {
 	// Window is w: the frequencies with |u|, |v| ≤ ⌊min(H,W) w⌋ take part. 0 means 0.2, "the lowest

@@ -27,7 +27,7 @@ type Estimate struct {
 	Interval  []float64 `json:"interval,omitempty"` // lower and upper end; none of one path
 }
 
-// PathMetrics is what a classifier does along paths.
+// PathMetrics describe a classifier along paths.
 type PathMetrics struct {
 	Paths   int       `json:"paths"`   // M, the paths that count
 	Skipped int       `json:"skipped"` // pairs without a path, or with one of fewer than 4 points

@@ -8,7 +8,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// ProbeOptions says how images are probed. The zero value is that of the paper.
+// ProbeOptions says how images are probed. The zero value is the paper's.
 type ProbeOptions struct {
 	Epsilon float64 // ℓ2 norm per channel; default DefaultEpsilon
 	Seed    uint64  // of the signs

@@ -3,9 +3,9 @@
 //	s, err := spectral.MeanSpectrum(ctx, spectral.Bytes(shape, pixels), nil)
 //	amplitude, ok := s.Amplitude.At(0, 1) // one period over the width
 //
-// It has mean amplitude spectra of images and of what a
-// corruption changes, with radial profiles, centroids and slopes. It has Fourier-basis probes and heat maps over
-// frequencies. It follows a classifier along paths between two images in amplitude, phase or pixels.
+// MeanSpectrum gives the mean amplitudes of images, or of what a corruption changes in them, with radial profiles,
+// centroids and slopes. A Probe adds one Fourier basis image to each image; a HeatMap has the errors of a classifier
+// under the probes of all frequencies. A Path leads from one image to another in amplitude, phase or pixels.
 //
 // The transform is that of package fourier, unnormalised, of images in units of the full range [0, 1]. Frequencies
 // count periods over the height (u) and the width (v) of an image.

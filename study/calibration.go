@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/calib"
 )
 
-// ConfidenceBins are those of calibration errors (Emde et al. 2025).
+// ConfidenceBins of calibration errors (Emde et al. 2025).
 const ConfidenceBins = 15
 
 // init registers the quantities of certified confidences at a radius, on the set "confidences", of the

@@ -106,7 +106,7 @@ type Estimate struct {
 	P        float64
 }
 
-// Verdict is what an interval says of a claim.
+// Verdict of an interval on a claim.
 type Verdict string
 
 // The verdicts.
@@ -274,5 +274,5 @@ func verdict(in resample.Interval, c Claim) Verdict {
 	return VerdictOpen
 }
 
-// Difference is that of the two cells of ours.
+// Difference of the two cells of ours.
 func (j Judged) Difference() float64 { return j.A - j.B }

@@ -70,7 +70,7 @@ type Form struct {
 	Heading func(set, name string) string
 }
 
-// forms are those of the files of results. The last one is for new measures.
+// forms of the files of results. The last one is for new measures.
 var forms = []Form{
 	fixedName(".shares.csv", "share", 1),
 	fixedSet(".calibration.csv", "correct", "confidences", 0, 1, 6),

@@ -145,7 +145,7 @@ func (f *Folder) setsOf(q Quantity, name string) ([]string, error) {
 	return f.Sets(name)
 }
 
-// sample is what a start has of some sets; nil where a column is not there.
+// sample of a start on some sets; nil where a column is not there.
 func (f *Folder) sample(start Start, q Quantity, sets []string) (*sample, error) {
 	s := &sample{Start: start, orders: 1, q: q}
 	for k, set := range sets {

@@ -17,7 +17,7 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// Folder is what a folder holds of one table: its rows, and the columns of their networks.
+// Folder has one table of a folder: its rows, and the columns of their networks.
 type Folder struct {
 	Name  string // of the table, as in A/table2
 	Title string

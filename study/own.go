@@ -28,13 +28,6 @@ import (
 // Study sets networks, recipes and published logs side by side on one data set, with claims that are fixed before the
 // run. Plan, Run and Tables need package experiment, imported for its effect.
 //
-//	s := study.New("out/mine", "cifar10/test[skip=20]")
-//	s.Network("mine", "net.onnx", 0.25)
-//	s.Recipe("Gaussian", "sun2021/c10/g", 1, 2, 3)
-//	s.Radii("clean", "C")
-//	s.Claim("main", study.Claim{Row: "mine", Than: "Gaussian", What: "acr", On: []string{"clean", "C"}})
-//	err := s.Run(ctx)
-//
 // Beside its folder lie FOLDER.yaml, the study as certspec experiment run reads it with --add, and FOLDER.claims.jsonl,
 // when which claims were fixed. Only further rows, sets and claims go with a folder that was begun.
 type Study struct {

@@ -164,7 +164,7 @@ func (p PrintedTable) Context(c Cell) Context {
 	return x
 }
 
-// UnitOf is what a quantity counts, by its first word.
+// UnitOf a quantity, by its first word.
 func UnitOf(what string) string {
 	switch word, _, _ := strings.Cut(what, " "); word {
 	case "acr":

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/nearest"
 )
 
-// Unit is what a number counts. Numbers of two units are never compared.
+// Unit of a number. Numbers of two units are never compared.
 type Unit string
 
 // The units.

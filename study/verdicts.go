@@ -131,7 +131,7 @@ func (j Judged) ruled(r *Ruling) string {
 	return fmt.Sprintf("%s: %s", r.Verdict, printable.Ranged(factor*j.Difference(), low, high, bound, decimals))
 }
 
-// span is what a number of the claim can be: intervals end there.
+// span of the numbers of the claim: intervals end there.
 func (c Claim) span() (least, most float64) {
 	_, other := c.cells("")
 	switch unit := UnitOf(c.What); {

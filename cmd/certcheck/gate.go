@@ -158,7 +158,7 @@ func verdict(text string) (found judged, reason string, at int) {
 	return found, "", at
 }
 
-// tests are those of the groups, and the group of each labelled image; all are one group where there are no others.
+// tests gives the test of each group, and the group of each labelled image; without groups all are one.
 func (h gateHeader) tests(images int) (groups []*tested, of []int) {
 	if h.Groups == nil {
 		return []*tested{{word: "undecided", images: images}}, nil
@@ -297,5 +297,5 @@ func grow(logs *[7]float64, d, mean float64) (average float64) {
 	return average
 }
 
-// room is what an average times the level reaches where it rejects; it is for rounding.
+// room for rounding: an average times the level rejects from here on.
 const room = 1 + 1e-9

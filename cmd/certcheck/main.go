@@ -66,7 +66,7 @@ type checker struct {
 	derived                        string // the figures that follow, in words
 }
 
-// image is what the looks of an image say. Its class is the one that the selection chose.
+// image sums up the looks at an image. Its class is the one that the selection chose.
 type image struct {
 	id, label, class int
 	voted            int // the class before an abstention

@@ -44,7 +44,7 @@ func statement(file, of string, out, errs io.Writer) (code int) {
 	return 0
 }
 
-// said is what a statement may choose; Extension is its own key.
+// said holds the optional part of a statement; Extension is its own key.
 type said struct {
 	Type      string `json:"predicateType"`
 	Predicate struct {

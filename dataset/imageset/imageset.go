@@ -52,7 +52,7 @@ func (im *Images) Grid(i int) []int16 {
 	return grid
 }
 
-// Residue is what the i-th image has beyond Grid; nil: nothing. The slice is shared.
+// Residue is the part of the i-th image beyond Grid; nil: none. The slice is shared.
 func (im *Images) Residue(i int) []float32 {
 	if im.Residues == nil {
 		return nil

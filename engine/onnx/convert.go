@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// element is what a network takes: float32, float64, float16 in its bits, or uint8.
+// element is a type that a network takes: float32, float64, float16 in its bits, or uint8.
 type element interface {
 	float32 | float64 | uint16 | uint8
 }

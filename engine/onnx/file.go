@@ -106,7 +106,7 @@ func readBeside(path string, data []byte, card Card, beside bool) (*contents, er
 	return c, err
 }
 
-// inputs are those that a user must give: files of IR version 3 list the weights too.
+// inputs that a user must give: files of IR version 3 list the weights too.
 func inputs(g *onnxfile.Graph) []onnxfile.Value {
 	return slices.DeleteFunc(slices.Clone(g.Inputs), func(v onnxfile.Value) bool {
 		return slices.ContainsFunc(g.Initializers, func(t onnxfile.Tensor) bool { return t.Name == v.Name })

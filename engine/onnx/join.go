@@ -23,7 +23,7 @@ type Source struct {
 	Options  Options
 }
 
-// leastLogP is what the log-probability of a class is at least in a joined network, as in those that certspec trains.
+// leastLogP is the least log-probability of a class in a joined network, as in those that certspec trains.
 const leastLogP = -100
 
 // Join sets a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022, arXiv

@@ -30,7 +30,7 @@ type Layers struct {
 	images *feedforward.Images
 }
 
-// Encoded is what Network was read from, for feedforward.FromONNX in another process: an ONNX file without others, and
+// Encoded is the source of Network, for feedforward.FromONNX in another process: an ONNX file without others, and
 // how images enter.
 func (l *Layers) Encoded() ([]byte, *feedforward.Images, error) {
 	graph, err := l.loaded()
@@ -283,7 +283,7 @@ func (l *Layers) Output() (network, file string) {
 	return file, file
 }
 
-// Version is that of ONNX Runtime.
+// Version of ONNX Runtime.
 func (r *Runtime) Version() string { return r.version }
 
 // Run evaluates one input and gives results by name, the input as it enters the graph among them. An image is of

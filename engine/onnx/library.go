@@ -81,7 +81,7 @@ func tooOld(name string) bool {
 	return version != nil && checkVersion(name, version[1]) != nil
 }
 
-// versionInName is that of libonnxruntime.so.1.31.1 and of libonnxruntime.1.31.1.dylib.
+// versionInName reads the version in libonnxruntime.so.1.31.1 and libonnxruntime.1.31.1.dylib.
 var versionInName = regexp.MustCompile(`\.(\d+\.\d+\.\d+)`)
 
 func checkLibrary(path string) error {

@@ -191,7 +191,7 @@ func (d Details) Preprocessing() string {
 	return text
 }
 
-// Preprocessing is that of Details. It loads the model, the first time.
+// Preprocessing as Details say it. It loads the model, the first time.
 func (m *Model) Preprocessing() (string, error) {
 	d, err := m.Details()
 	return d.Preprocessing(), err

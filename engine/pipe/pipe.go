@@ -183,7 +183,7 @@ func (m *Model) meet(h hello) error {
 	return nil
 }
 
-// ClassNames is what the program calls its classes, or nil where it does not say.
+// ClassNames are the program's names of its classes, nil where it has none.
 func (m *Model) ClassNames() ([]string, error) {
 	if _, err := m.Info(); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (m *Model) Preprocessing() (string, error) {
 	return "none: the program gets " + form, nil
 }
 
-// failure names the program in an error, but not in that of the context.
+// failure names the program in an error; an error of the context stays as it is.
 func (m *Model) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -41,7 +41,7 @@ type Options struct {
 	Progress progress.Reporter // may be nil
 }
 
-// Cell is what a model answered to one cell.
+// Cell holds the answers of a model to one cell.
 type Cell struct {
 	Cell    sweep.Cell
 	Right   int

@@ -14,7 +14,7 @@ type bars struct {
 	style draw.LineStyle
 }
 
-// ends are those of the horizontal and vertical bar; NaN where there is none.
+// ends of the horizontal and vertical bar; NaN where there is none.
 func (s Spot) ends() [2][2]Spot {
 	return [2][2]Spot{{{X: s.XLow, Y: s.Y}, {X: s.XHigh, Y: s.Y}}, {{X: s.X, Y: s.YLow}, {X: s.X, Y: s.YHigh}}}
 }

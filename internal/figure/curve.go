@@ -96,7 +96,7 @@ func (c Curve) marks(ink color.Color) (all []plot.Plotter) {
 	return all
 }
 
-// capStyle is that of the line at the largest radius which n noise samples can certify.
+// capStyle of the line at the largest radius which n noise samples can certify.
 var capStyle = draw.LineStyle{Color: Grey, Dashes: []vg.Length{1.5, 2}, Width: 1}
 
 // capLabel stands upright to the left of the line at the cap.

@@ -47,7 +47,7 @@ type pdfCanvas struct {
 	images        int
 }
 
-// pdfState is what Push saves. The point (x, y) stands at (xx·x + xy·y + x0, yx·x + yy·y + y0).
+// pdfState is saved by Push. The point (x, y) stands at (xx·x + xy·y + x0, yx·x + yy·y + y0).
 type pdfState struct {
 	xx, xy, yx, yy, x0, y0 float64
 	turned                 float64 // radians, for letters
@@ -57,7 +57,7 @@ type pdfState struct {
 	offset                 vg.Length
 }
 
-// scale is that of lengths, which is the same in all directions.
+// scale of lengths, the same in all directions.
 func (s pdfState) scale() float64 { return math.Hypot(s.xx, s.yx) }
 
 func (c *pdfCanvas) Size() (w, h vg.Length) { return c.width, c.height }

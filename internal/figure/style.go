@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Palette is that of Okabe and Ito (2008), which colour-blind people can tell apart, without
+// Palette of Okabe and Ito (2008), which colour-blind people can tell apart, without
 // yellow, which is too light for a line.
 var Palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
@@ -66,7 +66,7 @@ func FitTitle(p *plot.Plot, c draw.Canvas) {
 	}
 }
 
-// LineStyle is that of the i-th line of a figure.
+// LineStyle of the i-th line of a figure.
 func LineStyle(i int) draw.LineStyle {
 	return draw.LineStyle{Color: Palette[i%len(Palette)], Dashes: dashes[i%len(dashes)], Width: 1.6}
 }

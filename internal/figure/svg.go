@@ -18,7 +18,7 @@ const (
 	Height = 3.6 * vg.Inch
 )
 
-// Margin is what a figure keeps free on each of its four sides.
+// Margin is the free space on each of a figure's four sides.
 const Margin = 8
 
 // Inset is the part of the picture within its margins.
@@ -64,7 +64,7 @@ type measured struct {
 	hints  []hint
 }
 
-// hint is what a reader sees who points at a place of the drawing.
+// hint is shown to a reader who points at a place of the drawing.
 type hint struct {
 	x, y, radius float64
 	text         string

@@ -117,7 +117,7 @@ func (n *Network) products(layer int) int64 {
 // Identity is the digest of all integers, "sha256:…". It covers nothing else.
 func (n *Network) Identity() string { return fmt.Sprintf("sha256:%x", n.digest) }
 
-// LogitUnit is what a logit of 1 is worth, for scores.
+// LogitUnit is the value of a logit of 1, for scores.
 func (n *Network) LogitUnit() float64 { return math.Ldexp(float64(n.Unit[0]), int(n.Unit[1])) }
 
 // Best is the class of logits: the first greatest.

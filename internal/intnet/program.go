@@ -9,7 +9,7 @@ import (
 // plain is the kernel that is the definition.
 const plain = "plain"
 
-// Kernels are those of this processor, the fastest first. All give the same logits.
+// Kernels that run on this processor, the fastest first. All give the same logits.
 func Kernels() []string { return append(slices.Clone(vectorKernels), plain) }
 
 // nearWeights is how many weights cost nothing to read again; with more, eight images take turns.

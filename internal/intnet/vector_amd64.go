@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// vectorKernels are those that this processor has: vnni is AVX-512 with 8-bit dot products, avx2 products of 16 bits.
+// vectorKernels of this processor: vnni is AVX-512 with 8-bit dot products, avx2 products of 16 bits.
 var vectorKernels = func() (names []string) {
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ &&
 		cpu.X86.HasAVX512VNNI {

@@ -15,7 +15,7 @@ import (
 // ErrLocked says that another run, of this or another process, writes the file.
 var ErrLocked = errors.New("another run writes this file")
 
-// File is what a Writer needs of an os.File.
+// File has the methods of os.File that a Writer needs.
 type File interface {
 	io.Reader
 	io.Writer
@@ -77,7 +77,7 @@ func (w *Writer) Reader() (io.Reader, error) {
 	return w.f, nil
 }
 
-// ReadAll is what the file holds, as Reader reads it.
+// ReadAll reads the file as Reader does.
 func (w *Writer) ReadAll() ([]byte, error) {
 	in, err := w.Reader()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// Frame is what the head of a picture says of it.
+// Frame describes a picture by its head.
 type Frame struct {
 	Height, Width int
 	Channels      int // 1 (grey) or 3 (RGB)

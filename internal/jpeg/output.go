@@ -1,6 +1,6 @@
 package jpeg
 
-// pixels are what all scans together say.
+// pixels of all scans together.
 func (d *decoder) pixels() []uint8 {
 	if d.progressive {
 		for i := range d.components {

@@ -49,7 +49,7 @@ func only(c confidences.Certified, images []int) (kept confidences.Certified) {
 	return kept
 }
 
-// storedRuns is what "certspec calib worst --by admm --json" wrote of a radius.
+// storedRuns is the output of "certspec calib worst --by admm --json" for a radius.
 type storedRuns struct {
 	Radius float64    `json:"radius"`
 	Exact  float64    `json:"exact"`

@@ -111,11 +111,11 @@ func Network(file string) string {
 	return strings.Replace(name, "oe", "OE", 1)
 }
 
-// Foreign is what a reader calls a set of images, by its name in files; "in" are the own images of one network.
+// Foreign has names of sets of images for readers, by their names in files; "in" are the own images of one network.
 var Foreign = map[string]string{"in": "clothes", "mnist": "digits", "grey": "grey crops", "uniform": "uniform noise",
 	"smooth": "smooth noise", "out": "out-images", "own": "own images", "clothes": "clothes", "vehicles": "vehicles"}
 
-// Histograms are those of nb.HistogramRows, a row for each network on own images and on the sets.
+// Histograms by nb.HistogramRows, a row for each network on own images and on the sets.
 func Histograms(networks, sets []string, file func(network, set string) *ood.Measurement) *nb.Figure {
 	rows := make([][]*ood.Measurement, len(networks))
 	for i, name := range networks {

@@ -160,7 +160,7 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 	}
 }
 
-// Names are those of the corruptions of a family, and titles the same as people write them.
+// Names of the corruptions of a family, and titles the same as people write them.
 func Names(family corrupt.Family) (names, titles []string) {
 	for _, info := range corrupt.List() {
 		if info.Family == family {

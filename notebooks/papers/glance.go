@@ -63,7 +63,7 @@ func (r glanceRow) judged() (j study.Judged, c *Claims, ok bool) {
 	return j, nil, false
 }
 
-// printed is what the paper prints of the two cells of a row that never ran.
+// printed has the paper's numbers for the two cells of a row that never ran.
 func (r glanceRow) printed() string {
 	p := r.Printed
 	if p == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Table5 is what Emde et al. 2025 report of baselines on ImageNet (table 5), in percent, and below
+// Table5 has the baselines of Emde et al. 2025 on ImageNet (table 5), in percent, and below
 // it the same figures of certified sets of ours. It checks that in each row accuracy falls with the
 // radius and the certified Brier score grows.
 func Table5(ours ...lesson.Scored) *nb.Tabular {

@@ -133,7 +133,7 @@ func (s *Shard) Range(n int) (from, to int) {
 	return s.Index * n / s.Count, (s.Index + 1) * n / s.Count
 }
 
-// Line is what a file says of an image. Logarithms are natural.
+// Line of a file: the answers for an image. Logarithms are natural.
 type Line struct {
 	Image, Label int     // a label of −1 is unknown
 	Class        int     // arg max at the image
@@ -143,7 +143,7 @@ type Line struct {
 	By           string  // what found it: a name of the header, or "clean"
 }
 
-// Claims is what a closed file says of all images together.
+// Claims of a closed file on all images together.
 type Claims struct {
 	Images          int
 	NaN             int

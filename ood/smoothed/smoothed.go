@@ -37,7 +37,7 @@ type Side struct {
 	Estimate float64 `json:"mean_estimate"` // of the smoothed largest score, rescaled
 }
 
-// AtRadius is what holds within a radius.
+// AtRadius has the bounds that hold within a radius.
 type AtRadius struct {
 	Radius   float64   `json:"radius"`
 	LInf     float64   `json:"linf"` // the ℓ∞ ball of this ε lies in the ℓ2 ball: radius/√d, rounded down

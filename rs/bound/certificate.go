@@ -15,7 +15,7 @@ const decimalOne = 1e15 // 10^Decimals
 // is the bound, rounded down to Decimals decimals. The other is the radius that follows from the rounded bound
 // (Radius), rounded down to 9 significant digits; 0 where the bound is below ½.
 //
-// Errors are those of Radius.
+// Errors: as Radius.
 func Certificate(sigma float64, p Probability) (lower, radius float64, err error) {
 	if _, err := Radius(sigma, p); err != nil {
 		return 0, 0, err

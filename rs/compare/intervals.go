@@ -22,7 +22,7 @@ type NamedDifference struct {
 	Difference
 }
 
-// Sweep is what corruptions leave of the average certified radius of a run, with intervals.
+// Sweep has the average certified radii of a run that corruptions leave, with intervals.
 type Sweep struct {
 	Images      int        `json:"images"` // labelled
 	Severities  []int      `json:"severities"`

@@ -26,7 +26,7 @@ type Certified struct {
 	Confidence, Lower, Upper []float64
 }
 
-// Summary is what certified confidences of a radius are on average.
+// Summary has the averages of certified confidences of a radius.
 type Summary struct {
 	N          int     `json:"n"`
 	Accuracy   float64 `json:"certified_accuracy"` // of all labelled images

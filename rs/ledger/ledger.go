@@ -51,7 +51,7 @@ type Count struct {
 	N     int
 }
 
-// Claim is what a closed ledger says of one image.
+// Claim of a closed ledger on one image.
 type Claim struct {
 	Image  int
 	Class  int    // -1: abstained
@@ -60,7 +60,7 @@ type Claim struct {
 	Radius string // certified ℓ2 radius, decimal, unit: full range of a pixel value
 }
 
-// Claims is what a closed ledger says of all images together.
+// Claims of a closed ledger on all images together.
 type Claims struct {
 	Images    []Claim
 	Labelled  int    // images whose label is known; ACR and Certified are over these

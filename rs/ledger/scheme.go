@@ -16,10 +16,10 @@ const (
 	topScheme    = "top/"
 )
 
-// ScoresScheme is what a header says of scores that are counted in so many cells of equal width.
+// ScoresScheme is the name in a header of scores that are counted in so many cells of equal width.
 func ScoresScheme(cells int) string { return scoresScheme + strconv.Itoa(cells) }
 
-// TopScoresScheme is what a header says where the scores are the largest of each noise sample, rescaled by TopScore.
+// TopScoresScheme is the name in a header of the largest score of each noise sample, rescaled by TopScore.
 func TopScoresScheme(cells int) string { return topScheme + strconv.Itoa(cells) }
 
 // TopScores reports whether the scores beside the ledger are the largest of each noise sample, not those of a class.

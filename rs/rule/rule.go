@@ -91,7 +91,7 @@ type OptionError struct{ Reason string }
 
 func (e *OptionError) Error() string { return "rs: " + e.Reason }
 
-// Outcome is what is certified of an image.
+// Outcome is the certificate of an image.
 type Outcome struct {
 	Class  int     `json:"class"`  // of the smoothed classifier, or −1: abstained
 	K      int     `json:"k"`      // hits of the class, and

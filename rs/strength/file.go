@@ -46,7 +46,7 @@ const (
 
 func (h Header) list() bool { return h.Prover == List }
 
-// Line is what a file says of one image.
+// Line of a file: the answers for one image.
 type Line struct {
 	Image int `json:"image"`
 	Label int `json:"label"` // −1: unknown
@@ -78,7 +78,7 @@ type Flip struct {
 // Proven reports whether the class is the same at all strengths.
 func (l Line) Proven() bool { return l.Class >= 0 && l.Flip == nil && l.Outside == "" }
 
-// Claims is what a closed file says of all images together.
+// Claims of a closed file on all images together.
 type Claims struct {
 	Images   int `json:"images"`
 	Labelled int `json:"labelled"`

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Replayed is what came of asking again.
+// Replayed is the result of asking again.
 type Replayed struct {
 	Images        int   `json:"images"`         // that were asked about
 	Different     []int `json:"different"`      // the ids of those whose line came out otherwise

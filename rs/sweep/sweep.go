@@ -176,7 +176,7 @@ type Corrupted struct {
 	Header     ledger.Header
 }
 
-// Sweep is what a folder of ledgers holds.
+// Sweep is a folder of ledgers.
 type Sweep struct {
 	Header     ledger.Header // of its first ledger; all but data and seed are the same in the others
 	Clean      *rs.Run       // nil: not there
@@ -236,7 +236,7 @@ func Open(folder string) (*Sweep, error) {
 	return s, nil
 }
 
-// Radii are those of the corrupted runs, as package compare takes them.
+// Radii of the corrupted runs, as package compare takes them.
 func (s *Sweep) Radii() (all []compare.Corrupted) {
 	for _, c := range s.Corrupted {
 		all = append(all, compare.Corrupted{Corruption: c.Corruption, Severity: c.Severity,

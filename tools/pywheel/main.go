@@ -32,7 +32,7 @@ const glibc = "2.28"
 
 const repository = "https://github.com/certspec/certspec"
 
-// links are those of a page that lead to another file of the repository.
+// links of a page that lead to another file of the repository.
 var links = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 
 // target is a platform with a wheel.

@@ -19,7 +19,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// text is what a notebook writes as a string or as a list of lines.
+// text of a notebook, written as a string or as a list of lines.
 type text string
 
 func (t *text) UnmarshalJSON(data []byte) error {

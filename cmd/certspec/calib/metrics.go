@@ -143,7 +143,7 @@ func openRows(cmd *cobra.Command, path string) (name string, in io.Reader, close
 	return path, file, file, err
 }
 
-// samples are those of open, or of the most probable classes of --probabilities.
+// samples come from open, or are the most probable classes of --probabilities.
 func (o *metricsOptions) samples(cmd *cobra.Command) ([]*sampleFile, error) {
 	f := cmd.Flags()
 	if !f.Changed("probabilities") {

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// radiusLimit is what a published log says of itself elsewhere, so that its radii can be checked.
+// radiusLimit describes a published log by what is printed of it, so that its radii can be checked.
 type radiusLimit struct {
 	n            int
 	alpha, sigma float64
@@ -57,7 +57,7 @@ func (o *logOptions) limitOf(f *pflag.FlagSet) (*radiusLimit, error) {
 	return &o.limit, nil
 }
 
-// radiiOf are what a ledger or published log certifies, with the settings that it says, or that the flags say of logs.
+// radiiOf gives the radii of a ledger or published log, with its settings, or those of the flags for logs.
 func radiiOf(l *certlog.Results, limit *radiusLimit) (compare.Radii, error) {
 	if l.Run != nil {
 		return compare.OfRun(l.Run), nil

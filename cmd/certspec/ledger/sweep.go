@@ -24,7 +24,7 @@ type sweptTable struct {
 	*compare.Sweep
 }
 
-// sweptComparison is what it prints beside the clean run, and "ledger compare" of two sweeps.
+// sweptComparison is printed beside the clean run, and by "ledger compare" of two sweeps.
 type sweptComparison struct {
 	A          string   `json:"a"`
 	B          string   `json:"b"`

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Verified is what "ledger verify" prints per file.
+// Verified is the line of a file that "ledger verify" prints.
 type Verified struct {
 	File string `json:"file"`
 	OK   bool   `json:"ok"`

@@ -97,7 +97,7 @@ func (c *certificates) load() (models []certified.Model, o certified.Options, er
 	return models, o, err
 }
 
-// points are those of the flags, with notes on what they rest on.
+// points reads the files of the flags, with notes on what their certificates rest on.
 func (o *fitOptions) points() (points []lines.Point, notes []string, err error) {
 	models, of, err := o.certificates.load()
 	if err != nil {

@@ -16,7 +16,7 @@ type fitOptions struct {
 	json     *bool
 }
 
-// printOptions are what the flags of "lines fit" ask of its output.
+// printOptions holds the flags of "lines fit" on its output.
 type printOptions struct {
 	fitOptions
 	influence, leaveOneOut bool

@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Merged is what the command prints of ledgers.
+// Merged is the command's output on ledgers.
 type Merged struct {
 	Ledger string `json:"ledger"`
 	rs.Merged

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/ood"
 )
 
-// attackOptions are what the flags ask.
+// attackOptions holds the values of the flags.
 type attackOptions struct {
 	runOptions
 	ood.AttackOptions

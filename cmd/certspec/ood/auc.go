@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/ood/record"
 )
 
-// aucOptions are what the flags ask.
+// aucOptions holds the values of the flags.
 type aucOptions struct {
 	in, validation string
 	foreign        []string

@@ -22,7 +22,7 @@ import (
 // byDensities are the bounds of a CCU network by its mixtures.
 const byDensities feedforward.Method = "densities"
 
-// boundOptions are what the flags ask.
+// boundOptions holds the values of the flags.
 type boundOptions struct {
 	runOptions
 	method feedforward.Method

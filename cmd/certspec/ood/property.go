@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 )
 
-// propertyOptions are what the flags ask.
+// propertyOptions holds the values of the flags.
 type propertyOptions struct {
 	model, property string
 	vnnlib.Options

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Result is what "predict" prints per image.
+// Result is the line of an image that "predict" prints.
 type Result struct {
 	Image int `json:"image"`
 	Label int `json:"label"` // -1: unknown

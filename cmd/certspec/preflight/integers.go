@@ -21,7 +21,7 @@ import (
 // mostLoss is the loss of mean radius up to which integers are the first choice.
 const mostLoss = 0.003
 
-// Integers is what the model loses and gains as an integer network.
+// Integers compares the model with its integer network.
 type Integers struct {
 	Images   int                `json:"images"`
 	Samples  int                `json:"samples"` // noise samples behind a radius, the same for both

@@ -22,7 +22,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// File is what is known of a file before it is downloaded.
+// File describes a file before it is downloaded.
 type File struct {
 	URLs   []string // sources of the same bytes, tried in turn
 	Size   int64    // in bytes

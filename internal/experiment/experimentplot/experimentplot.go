@@ -135,7 +135,7 @@ func point(x, y float64) figure.Spot {
 	return figure.Spot{X: x, Y: y, XLow: none, XHigh: none, YLow: none, YHigh: none}
 }
 
-// place is that of a name on the x axis, added where there is none.
+// place of a name on the x axis, added where it has none.
 func place(p *figure.Panel, name string) float64 {
 	i := slices.Index(p.Names, name)
 	if i < 0 {

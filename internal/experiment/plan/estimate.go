@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Estimate is what is left to do, and about how long it takes.
+// Estimate of the work that is left, and of its time.
 type Estimate struct {
 	Jobs int `json:"jobs"`
 	// noisy images through the network and back, those of attacks included

@@ -121,7 +121,7 @@ func jobsOf(m *store.Manifest, folder string, table *store.Table, lines []recipe
 	return jobs, nil
 }
 
-// Cause is what went wrong with one of a job's models, or with one that it begins with.
+// Cause of the failure of one of a job's models, or of one that it begins with.
 func (j Job) Cause(failed map[string]error) error {
 	for _, m := range append([]*recipe.Model{j.Model}, j.With...) {
 		for _, name := range []string{m.Name, m.Start} {

@@ -324,7 +324,7 @@ type Paper struct {
 	Title   string `json:"title"`
 }
 
-// Papers are those whose tables are built in.
+// Papers whose tables are built in.
 func Papers() []Paper {
 	return []Paper{
 		{"sun2021", "Sun et al. 2021", "Certified adversarial defenses meet out-of-distribution corruptions"},

@@ -14,7 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/study/measure"
 )
 
-// Measures is what a table shows: the settings of each measure by its key, beside those of certified radii.
+// Measures of a table: the settings of each measure by its key, beside those of certified radii.
 type Measures struct {
 	Radii  Radius
 	others map[string]measure.Measure

@@ -52,7 +52,7 @@ func (m Model) Slug() string {
 	return strings.NewReplacer("/", "-", "#", "-g", "@", "-s", " ", "-", ":", "-", "\\", "-").Replace(m.Name)
 }
 
-// Measured is what measures know of it.
+// Measured is the model as measures see it.
 func (m *Model) Measured() *measure.Model {
 	return &measure.Model{Name: m.Name, Title: m.Title, Data: m.Data, Test: m.Test, Check: m.Check, Slug: m.Slug(),
 		File: m.File, Results: m.Results, Sigma: m.Noise(), Adapted: m.Adapt != nil, Labels: m.Labels()}

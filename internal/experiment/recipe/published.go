@@ -15,7 +15,7 @@ type Published map[string]map[string]float64
 // InPercent ends the names of figures in percent.
 const InPercent = ", %"
 
-// ForeignFigure is what a figure on a set of foreign images is called.
+// ForeignFigure is the name of a figure on a set of foreign images.
 func ForeignFigure(set, what string) string { return set + " " + what + InPercent }
 
 // Numbers are the printed numbers of a table, by cell, those of the tables that it names among them.

@@ -131,7 +131,7 @@ func (s *Setup) Lines(row Row) (lines []Line, models []Model, err error) {
 	return lines, models, nil
 }
 
-// ONNXCard is what a row says of an ONNX file.
+// ONNXCard is the part of a row on an ONNX file.
 func (m Model) ONNXCard() (onnx.Card, error) {
 	var c onnx.Card
 	if m.ONNX == nil {

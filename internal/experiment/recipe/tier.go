@@ -14,7 +14,7 @@ import (
 // Tier says how much of an experiment is done. It is part of every result.
 type Tier = tier.Tier
 
-// DataPart is what a tier takes of a data set, and the network it trains on it.
+// DataPart says which part of a data set a tier takes, and which network it trains on it.
 type DataPart = tier.DataPart
 
 // Radius asks for the certified radii of clean and corrupted images.

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/nearest"
 )
 
-// FileError is what is wrong with a file of recipes, tiers or tables.
+// FileError is a fault of a file of recipes, tiers or tables.
 type FileError struct {
 	File string
 	Line int // from 1; 0: the file as a whole

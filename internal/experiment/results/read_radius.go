@@ -122,7 +122,7 @@ func (v *Value) seeds() any {
 	return fmt.Sprintf("%d, of %d orders", v.Seeds, v.Orders)
 }
 
-// shareLevels are those at which the distribution of p_A is shown.
+// shareLevels at which the distribution of p_A is shown.
 var shareLevels = []float64{0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999}
 
 // distribution is how p_A is distributed over images, in the mean over cells and seeds: the part of

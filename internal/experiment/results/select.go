@@ -13,7 +13,7 @@ type candidate struct {
 	CCE, CBS float64
 }
 
-// selection is what a method reaches among models of comparable accuracy.
+// selection is the best of a method among models of comparable accuracy.
 type selection struct {
 	Method string
 	Models int // of comparable accuracy

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/study"
 )
 
-// TrainingCost is what the training of a line's networks took, and what they certify.
+// TrainingCost compares the cost of training a line's networks with what they certify.
 type TrainingCost struct {
 	Title    string `json:"title"`
 	Tier     string `json:"tier"`

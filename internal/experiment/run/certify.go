@@ -19,7 +19,7 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// tools are what the measures of a run work with.
+// tools of the measures of a run.
 type tools struct {
 	measure.Place
 	run *Runner

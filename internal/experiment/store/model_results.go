@@ -24,7 +24,7 @@ type Origin struct {
 	Samples   int      `json:"copies"`    // in the ledgers of its cells
 }
 
-// ModelResults is what a folder holds of a model: columns of its certified radii, and of the shares behind them, of the
+// ModelResults has a folder's results of a model: columns of its certified radii, and of the shares behind them, of the
 // cells that were certified since these are kept.
 type ModelResults struct {
 	Radii, Shares []*study.Column
@@ -32,7 +32,7 @@ type ModelResults struct {
 	Added         bool // there is more in it than in the files of results
 }
 
-// ResultsOf is what a folder holds in the files of results, and in closed ledgers that are not in them yet.
+// ResultsOf reads the files of results, and closed ledgers that are not in them yet.
 func (on *Manifest) ResultsOf(folder string, m *recipe.Model) (k ModelResults, err error) {
 	if measure.IsRecord(m.Results) {
 		return k, nil // it has accuracies alone

@@ -27,7 +27,7 @@ type signature struct {
 
 const unlimited = 1 << 30 // inputs
 
-// Signatures are those of ONNX 1.23, of versions that are read. Of optional outputs, none is.
+// Signatures of ONNX 1.23, for the versions that are read. Of optional outputs, none is.
 var Signatures = map[string][]signature{
 	"Conv":          {{7, 2, 3, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"}},
 	"Gemm":          {{7, 3, 3, "alpha:f beta:f transA:i transB:i"}, {11, 2, 3, "alpha:f beta:f transA:i transB:i"}},

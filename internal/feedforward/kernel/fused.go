@@ -28,7 +28,7 @@ type Tap struct {
 	W int
 }
 
-// Bend is what becomes of a coefficient v on a value: Up·v where v > 0, else Low·v; and what the row's constant
+// Bend changes a coefficient v on a value: Up·v where v > 0, else Low·v; and what the row's constant
 // gains: Over·v or Under·v.
 type Bend struct {
 	Up, Low     float32

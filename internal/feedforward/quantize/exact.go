@@ -38,7 +38,7 @@ type counts struct {
 	Largest float64     `json:"largest"`
 }
 
-// NewSeen is that of no samples.
+// NewSeen begins without samples.
 func NewSeen() *Seen { return &Seen{Largest: map[int]numbers{}, Results: map[int]*counts{}} }
 
 // Add counts a sample: the values of all layers (feedforward.Network.Values).

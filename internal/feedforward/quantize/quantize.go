@@ -23,7 +23,7 @@ const Key = "certspec_quantized"
 // Identity is what stands in the identity of a quantised network, behind the digest of its weights.
 const Identity = "quantised to 8 bits"
 
-// Range is what a result of a node was seen to be.
+// Range of the values that a node was seen to give.
 type Range struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`

@@ -34,7 +34,7 @@ const (
 // Backend is an open engine. There is one per engine, plugin and options in a process,
 // shared by all who open it; it lives as long as the process and is never finalised.
 type Backend struct {
-	// Backend is what GoMLX takes. It is a field, not embedded, because GoMLX tells
+	// Backend is GoMLX's backend. It is a field, not embedded, because GoMLX tells
 	// backends apart by identity: a wrapper's tensors could not be fed back.
 	Backend compute.Backend `json:"-"`
 

@@ -52,7 +52,7 @@ func LoadLayers(b *backend.Backend, info classifier.Info, g *layergraph.Network)
 	return newNetwork(b, info, g.Weights, g.Forward)
 }
 
-// Describe is what a card tells of a model; the engine's part of the identity is left open.
+// Describe reads the Info of a model from its card; the engine's part of the identity is left open.
 func Describe(name string, card *modelfile.Card) classifier.Info {
 	return classifier.Info{
 		Name:     name,

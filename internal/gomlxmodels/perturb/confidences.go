@@ -18,7 +18,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Predictions are what a network answers to images.
+// Predictions of a network for images.
 type Predictions struct {
 	Classes    []int     // or classifier.Miss
 	Confidence []float64 // softmax probability of the class; 0 for a miss

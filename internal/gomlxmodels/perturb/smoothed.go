@@ -71,7 +71,7 @@ func Noisy(images, noise *Node) *Node {
 	return Reshape(Add(InsertAxes(images, 0), Reshape(noise, each...)), noise.Shape().Dimensions...)
 }
 
-// Found is what an attack on the smoothed confidence ends with.
+// Found is the result of an attack on the smoothed confidence.
 type Found struct {
 	Gamma      *tensors.Tensor // perturbations [N, …], on the device; the caller frees them
 	Class      []int32         // the class whose confidence was driven

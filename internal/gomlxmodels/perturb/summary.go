@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// UnderAttack is what is left of the accuracy of a smoothed classifier within a radius.
+// UnderAttack is the accuracy of a smoothed classifier that attacks within a radius leave.
 type UnderAttack struct {
 	Radius    float64 `json:"radius"`
 	Certified float64 `json:"certified"` // accuracy: a lower bound on the robust one

@@ -180,7 +180,7 @@ func Names() []string { return registry.Names() }
 // With is the method of a name with options as a card has them.
 func With(name string, options map[string]any) (Method, error) { return registry.With(name, options) }
 
-// Options are those of a method as a card has them.
+// Options of a method as a card has them.
 func Options(m Method) (map[string]any, error) { return choice.Options("pruning", m) }
 
 // Scored reports whether a method learns scores of frozen weights.

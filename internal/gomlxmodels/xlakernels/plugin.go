@@ -109,7 +109,7 @@ func choose(all []string, form string) (int, error) {
 
 const bf16 = "bf16"
 
-// Counts is what became of the convolutions so far.
+// Counts the convolutions so far, by what became of them.
 func (p *Plugin) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()

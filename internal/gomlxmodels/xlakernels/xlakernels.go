@@ -27,7 +27,7 @@ import "fmt"
 // revision changes with the bits that the kernels compute.
 const revision = 1
 
-// Identity is what the version of a backend says of kernels of a form.
+// Identity of kernels of a form, as the version of a backend says it.
 func Identity(form string) string { return fmt.Sprintf("kernels %d %s", revision, form) }
 
 // Counts says what became of the convolutions that were compiled.

@@ -26,7 +26,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// MakeOptions are what Make can do otherwise. The bytes depend on the seed alone.
+// MakeOptions are the options of Make. The bytes depend on the seed alone.
 type MakeOptions struct {
 	Seed     uint64
 	Workers  int // 0 for one per processor

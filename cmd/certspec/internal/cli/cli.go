@@ -1,4 +1,4 @@
-// Package cli is what the commands of certspec share: flags in groups and their completion, the
+// Package cli holds what the commands of certspec share: flags in groups and their completion, the
 // opening of models and images, progress, output, and errors in the words of the command line.
 package cli
 

@@ -100,7 +100,7 @@ func rate(ctx context.Context, m *engine.Model, limit time.Duration) (float64, e
 	return float64(calls.Load()) * float64(batch.N) / time.Since(begun).Seconds(), errors.Join(failed...)
 }
 
-// recording is what the first line of a ledger, or of scores, says of the run.
+// recording describes a run by the first line of its ledger or scores.
 type recording struct {
 	Data  struct{ Name string }
 	Model struct{ Identity classifier.Identity }

@@ -137,7 +137,7 @@ const taskKey = "certspec_task"
 // papers is the task of commands that serve the tables of a paper alone.
 const papers = "papers"
 
-// tasks are what people do, in the order of the first page of help, with its commands.
+// tasks of people, in the order of the first page of help, with its commands.
 var tasks = []struct{ title, commands string }{
 	{"certify", "preflight plan certify prove predict sweep merge bound"},
 	{"compare and check", "ledger report gate attack evaluate lines"},

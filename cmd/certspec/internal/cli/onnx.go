@@ -21,7 +21,7 @@ var (
 
 func onnxFlagNames() []string { return append(append([]string{}, cardFlags...), runtimeFlags...) }
 
-// onnxOptions are what those flags say.
+// onnxOptions holds the values of these flags.
 type onnxOptions struct {
 	onnx.Options
 	size, names string

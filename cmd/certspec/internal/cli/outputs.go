@@ -127,7 +127,7 @@ func IsOutput(f *pflag.Flag) bool { return f.Annotations[outKey] != nil }
 // WritesFolder reports whether an output is a folder.
 func WritesFolder(f *pflag.Flag) bool { return IsOutput(f) && f.Annotations[outKey][0] == "folder" }
 
-// values are those of a flag that may be given several times, or its one.
+// values of a flag; all of them where it may be given several times.
 func values(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// topic is what several commands share, written once. Help names it to the commands that have one of its flags.
+// topic describes what several commands share. Help names it to the commands that have one of its flags.
 type topic struct{ name, short, flags, text string }
 
 var topics = []topic{

@@ -144,7 +144,7 @@ func (p *Pair) openSafetensors() error {
 	return nil
 }
 
-// Ending is that of the files of the pair: ".onnx", ".safetensors", or empty for model files, which are two files each.
+// Ending of the files of the pair: ".onnx", ".safetensors", or empty for model files, which are two files each.
 func (p *Pair) Ending() string {
 	if p.kind == modelKind {
 		return ""

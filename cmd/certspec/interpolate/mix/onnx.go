@@ -126,5 +126,5 @@ func (g *graphs) between(alpha float64) ([]byte, error) {
 	return onnxfile.Encode(m), nil
 }
 
-// cardKey is that of package export, whose files name here the classes and the layout of images apart from the card.
+// cardKey is the key of package export, whose files name here the classes and the layout of images apart from the card.
 const cardKey = "certspec_card"

@@ -43,7 +43,7 @@ func (h head) of(z []float64) []float64 {
 	return y
 }
 
-// margin is that of a case as a function of z, with its gradient.
+// margin of a case as a function of z, with its gradient.
 func (h head) margin(c Case, z []float64) (float64, []float64) {
 	y := h.of(z)
 	value, g := c.margin(y)

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/internal/ood/attack"
 )
 
-// Verdict is what was decided.
+// Verdict on a property.
 type Verdict string
 
 // The verdicts.

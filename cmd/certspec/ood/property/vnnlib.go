@@ -23,7 +23,7 @@ type Property struct {
 	Cases           []Case // whose boxes are not empty
 }
 
-// Boxes are those of the cases, each once where cases share it.
+// Boxes of the cases, each once where cases share it.
 func (p *Property) Boxes() (boxes []feedforward.Box) {
 	for i, c := range p.Cases {
 		if i == 0 || !sameEnds(c.Box.Lower, p.Cases[i-1].Box.Lower) || !sameEnds(c.Box.Upper, p.Cases[i-1].Box.Upper) {

@@ -106,7 +106,7 @@ func words[T ~string](names func() []T) func() []string {
 	}
 }
 
-// Type is that of the value: string, int, uint, float, bool, ints, or setting (key=value).
+// Type of the value: string, int, uint, float, bool, ints, or setting (key=value).
 func (k *Setting) Type() string {
 	t := k.to.Type()
 	if t.Kind() == reflect.Pointer {
