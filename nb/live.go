@@ -24,8 +24,9 @@ var liveScript string
 // batchVariable is the environment variable that says that nobody moves sliders while cells run.
 const batchVariable = "CERTSPEC_BATCH"
 
-// How long a cell waits for the first move, the next one, and a sign that its page is open (rarer if hidden).
-var firstMove, nextMove, silence = 20 * time.Second, 10 * time.Minute, 90 * time.Second
+// How long a cell waits for the first sign of its page, from there for the first move, for the next one, and for
+// another sign (rarer if the page is hidden).
+var firstSign, firstMove, nextMove, silence = 20 * time.Second, 20 * time.Second, 10 * time.Minute, 90 * time.Second
 
 // Slide is a slider over numbers, for Live; it begins at the first one.
 func Slide(name string, values ...float64) Slider {
@@ -46,7 +47,7 @@ func (s Slider) number(at int) float64 {
 
 // Live shows a value that this cell computes anew for each choice of the sliders: a figure, a table or text. It is
 // called with the value of each slider, in their order. The cell runs on until it is interrupted, its page is closed,
-// or nobody moves a slider: 20 seconds at first, then ten minutes. Where cells run without a reader, and in saved
+// or nobody moves a slider: 20 seconds once it is open, then ten minutes. Where cells run without a reader, and in saved
 // notebooks, it is the value of the first choice.
 func Live(show func(at ...float64) any, sliders ...Slider) {
 	at := make([]int, len(sliders))
@@ -89,7 +90,7 @@ func Live(show func(at ...float64) any, sliders ...Slider) {
 // follow shows the value of each choice that arrives, until nobody is there; it returns the last one. A page repeats
 // its choice as a sign that it is open, with a question mark before it while it waits for a value.
 func follow(moves <-chan string, sliders []Slider, at []int, last any, show func([]int) any, send func(any)) any {
-	heard, end := time.Now(), time.Now().Add(firstMove)
+	heard, end, opened := time.Now(), time.Now().Add(firstSign), false
 	for {
 		select {
 		case move := <-moves:
@@ -98,11 +99,15 @@ func follow(moves <-chan string, sliders []Slider, at []int, last any, show func
 			if ok && !slices.Equal(next, at) {
 				at, last, asks = next, show(next), true
 			}
-			if ok && asks {
+			heard = time.Now()
+			switch {
+			case ok && asks:
 				send(last)
 				end = time.Now().Add(nextMove)
+			case !opened:
+				end = heard.Add(firstMove)
 			}
-			heard = time.Now()
+			opened = true
 		case <-Context().Done():
 			return last
 		case <-time.After(min(time.Until(end), time.Until(heard.Add(silence)))):

@@ -18,6 +18,7 @@
     for (const input of inputs) input.disabled = true;
     state.textContent = why;
   });
+  tell();
   inputs.forEach((input, i) => {
     input.disabled = false;
     input.addEventListener("input", () => {

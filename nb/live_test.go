@@ -34,8 +34,9 @@ func TestLiveWithoutAReader(t *testing.T) {
 // A choice is computed once, however often the page repeats it; a page that waits gets its figure; a page that is
 // silent is closed, however long a reader may think.
 func TestLiveFollowsItsPage(t *testing.T) {
-	defer func(a, b, c time.Duration) { firstMove, nextMove, silence = a, b, c }(firstMove, nextMove, silence)
-	firstMove, nextMove, silence = time.Hour, time.Hour, 50*time.Millisecond
+	defer func(a, b, c, d time.Duration) { firstSign, firstMove, nextMove, silence = a, b, c, d }(
+		firstSign, firstMove, nextMove, silence)
+	firstSign, firstMove, nextMove, silence = time.Hour, time.Hour, time.Hour, 50*time.Millisecond
 	sliders := []Slider{{Name: "a", Values: []string{"x", "y", "z"}}}
 	moves := make(chan string, 7)
 	for _, move := range []string{"0", "?1", "1", "9", "?1", "2", "2"} {
@@ -55,5 +56,9 @@ func TestLiveFollowsItsPage(t *testing.T) {
 	moves <- "0"
 	if follow(moves, sliders, []int{0}, last, of, nil) != last || len(moves) != 0 {
 		t.Error("a sign of the page counts as a move")
+	}
+	firstSign, firstMove = 50*time.Millisecond, time.Hour // no page
+	if follow(moves, sliders, []int{0}, last, of, nil) != last {
+		t.Error("a page that nobody opened is waited for")
 	}
 }
