@@ -630,7 +630,7 @@ class Memory(Folder):
         self.addCleanup(tracemalloc.stop)
         saved = _images.save(images.transpose(0, 3, 1, 2), np.zeros(2000, int), self.folder, None, "x")
         peak = tracemalloc.get_traced_memory()[1]
-        self.assertEqual(saved.size, 2000)
+        self.assertEqual(len(saved.labels), 2000)
         self.assertLess(peak, images.nbytes / 2)
         self.assertEqual(np.load("x.npy").shape, (2000, 32, 32, 3))
         if torch is not None:
@@ -647,7 +647,7 @@ class Memory(Folder):
         self.addCleanup(tracemalloc.stop)
         saved = _images.save(batches(), None, self.folder, None, "x")  # 37 MB
         self.assertLess(tracemalloc.get_traced_memory()[1], 8e6)
-        self.assertEqual((saved.size, saved.labels.sum()), (12000, 12000))
+        self.assertEqual((len(saved.labels), saved.labels.sum()), (12000, 12000))
         self.assertEqual(np.load("x.npy", mmap_mode="r")[-1, 0, 0, 0], 299 % 256)
 
 
