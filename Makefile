@@ -15,7 +15,7 @@ ifeq ($(shell go env GOARCH),amd64)
 export GOEXPERIMENT = simd
 endif
 
-.PHONY: help build prepared demo artifact test quick check unit portable generate-check fuzz release notebooks wheel test-external lab site fmt clean
+.PHONY: help build prepared demo artifact test quick check unit portable generate-check fuzz release notebooks wheel test-external external kernels python lab site fmt clean
 
 help:
 	@echo "make demo           train nothing, certify 500 images in a notebook, print the table"
@@ -69,7 +69,7 @@ timed-%:
 	@$(call timed,$*)
 
 # Compiling, linking and short tests are too short for a small heap to pay.
-check unit portable quick: export GOGC := 400
+check unit portable quick notebooks external kernels python: export GOGC := 400
 
 timed = for part in $(1); do start=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "$$part: $$(($$(date +%s) - start)) s"; done
 
@@ -112,30 +112,36 @@ unit: build
 	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: its tests are skipped" >&2
 	go test -tags "$(TAGS)" -timeout 20m -vet=off $(STRIPPED) $(ALL)
 
-# What must come out the same whatever the compiler makes of it, and what must build without C. Views and
-# corruptions are compared by their bytes, and bytes that are the same need no second test of their laws.
+# What must come out the same whatever the compiler makes of it, and what must build without C: to see that it does, it
+# is built without optimisation. Views and corruptions are compared by their bytes, and bytes that are the same need
+# no second test of their laws.
 SAME = go test -vet=off $(STRIPPED) ./rs/noise ./rs/bound ./internal/spectral/fourier ./internal/portable && \
 	go test -vet=off $(STRIPPED) -short ./augment/... ./corrupt/...
 portable:
 	export GOEXPERIMENT= && $(SAME)
 	@if test "$$(go env GOARCH)" = amd64 && grep -q avx2 /proc/cpuinfo 2>/dev/null; then set -x; export GOAMD64=v3 && $(SAME); fi
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla $(STRIPPED) $(ALL)
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla $(STRIPPED) $(ALL)
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla -gcflags='all=-N -l' $(STRIPPED) $(ALL)
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla -gcflags='all=-N -l' $(STRIPPED) $(ALL)
 
 # The first prepares the kernel; the others run in two rows, as a cell waits as much as it computes.
+NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 notebooks: build
 	@rm -rf out/test
 	$(CERTSPEC) notebook run --tier fast --out out/test notebooks/quickstart.ipynb
-	@printf '%s\n' $(filter-out %/quickstart.ipynb,$(wildcard notebooks/*.ipynb)) | \
-		xargs -t -P 2 -n 4 $(CERTSPEC) notebook run --tier fast --out out/test
+	@printf '%s\n' $(filter-out %/quickstart.ipynb,$(NOTEBOOKS)) | \
+		xargs -r -t -P 2 -n 4 $(CERTSPEC) notebook run --tier fast --out out/test
 
-# A kernel and a browser wait as much as they compute, so the others run beside them.
+# A kernel, a browser and pip wait as much as they compute, so the others run beside them.
 test-external:
-	@$(MAKE) --no-print-directory -j 2 timed-external timed-kernels
+	@$(MAKE) --no-print-directory -j 3 timed-external timed-kernels timed-python
 
 KERNELS = TestLab|TestCellsInJupyter|TestInterruptInJupyter|TestExternalNotebookExport
+PYTHON = TestExternalREADME|TestExternalPython|TestExternalWaysIn|TestExternalPyTorchOverPipe
 external:
-	go test -tags "external $(TAGS)" -timeout 30m -skip '$(KERNELS)' ./internal/external ./internal/intnet/assembly
+	go test -tags "external $(TAGS)" -timeout 30m -skip '$(KERNELS)|$(PYTHON)' ./internal/external ./internal/intnet/assembly
+
+python:
+	go test -tags "external $(TAGS)" -timeout 30m -run '$(PYTHON)' ./internal/external
 
 kernels:
 	go test -tags "external $(TAGS)" -timeout 20m -run '$(KERNELS)' ./internal/external
