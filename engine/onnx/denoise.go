@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -85,7 +86,7 @@ func JoinDenoiser(d Denoiser, classifier Source, head string, metadata map[strin
 	if err != nil {
 		return err
 	}
-	return writeJoined(path, joined, metadata, func(file []byte) error { return h.tried(path, file) })
+	return writeJoined(path, joined, metadata, h.tried)
 }
 
 func joinDenoiser(d Denoiser, classifier Source, head string) (joined *onnxfile.Model, denoiser *part, err error) {
@@ -147,10 +148,10 @@ func resized(joined *onnxfile.Model, at string, f *part) (string, error) {
 		onnxfile.FloatAttribute("cubic_coeff_a", -0.5), onnxfile.IntAttribute("exclude_outside", 1)), nil
 }
 
-// tried runs a joined network where there is a library: the sizes of images within it are not read. Weights outside
-// of the file are beside path.
-func (p *part) tried(path string, file []byte) error {
-	m, err := FromBytes(path, file, Options{Threads: 1, beside: true})
+// tried runs a joined network where there is a library: the sizes of images within it are not read. Its weights are in
+// the file beside, if there is one.
+func (p *part) tried(beside string, file []byte) error {
+	m, err := FromBytes(cmp.Or(beside, p.path), file, Options{Threads: 1, beside: beside != ""})
 	if err == nil {
 		_, err = m.Info()
 	}

@@ -141,11 +141,11 @@ func TestJoinBesideConstants(t *testing.T) {
 		return r.Logits
 	}
 	h := pointwise(0.5, 0, 3, 0)
-	whole, err := join("whole.onnx", h, mostConstants)
+	whole, err := join("new/whole.onnx", h, mostConstants)
 	if err != nil {
 		t.Fatal(err)
 	}
-	parted, err := join("parted.onnx", h, 5000)
+	parted, err := join("other/parted.onnx", h, 5000)
 	if err != nil {
 		t.Fatal(err)
 	}

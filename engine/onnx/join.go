@@ -43,7 +43,7 @@ func Join(classifier, discriminator Source, head string, shift float64, metadata
 	if err != nil {
 		return err
 	}
-	return writeJoined(path, joined, metadata, func([]byte) error { return nil })
+	return writeJoined(path, joined, metadata, func(string, []byte) error { return nil })
 }
 
 // mostConstants is how many bytes of constants stand in a file: the 2 GiB of protobuf, less room for all else.
@@ -51,7 +51,8 @@ var mostConstants = math.MaxInt32 - 1<<26
 
 // writeJoined writes a joined network that a trial takes, with more metadata. Where one file cannot hold the constants,
 // they are in a second one beside it.
-func writeJoined(path string, joined *onnxfile.Model, metadata map[string]string, try func(file []byte) error) error {
+func writeJoined(path string, joined *onnxfile.Model, metadata map[string]string,
+	try func(beside string, file []byte) error) error {
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: key, Value: metadata[key]})
 	}
@@ -72,7 +73,7 @@ func writeJoined(path string, joined *onnxfile.Model, metadata map[string]string
 		return fmt.Errorf("onnx: %w", err)
 	}
 	file := onnxfile.Encode(joined)
-	err := try(file)
+	err := try(beside, file)
 	if err == nil {
 		err = atomicfile.Write(path, file)
 	}
