@@ -143,19 +143,12 @@ func randomNet(ctx context.Context, a nets.Architecture, choice string) (classif
 
 // writeRandom writes a model file with random weights into a folder.
 func writeRandom(dir string, a nets.Architecture) (path string, err error) {
-	path = filepath.Join(dir, a.Name)
-	return path, modelfile.Write(path, untrained(a))
-}
-
-func untrained(a nets.Architecture) *modelfile.Model {
-	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Program: "bench", Classes: make([]string, a.Classes)}}
-	for i := range m.Card.Classes {
-		m.Card.Classes[i] = string(rune('a' + i))
-	}
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: make([]string, a.Classes)}}
 	for _, t := range a.Tensors() {
 		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
 	}
-	return m
+	path = filepath.Join(dir, a.Name)
+	return path, modelfile.Write(path, m)
 }
 
 // integerNet is randomNet in 8-bit integers on ONNX Runtime, as by certspec quantize.

@@ -121,15 +121,6 @@ func hostNetwork(net string) (*feedforward.Network, error) {
 	return onnx.FeedForwardBytes(net, data, onnx.Options{})
 }
 
-// unit is an image in [0, 1].
-func unit(image []uint8) []float64 {
-	out := make([]float64, len(image))
-	for i, v := range image {
-		out[i] = float64(v) / pixel.Steps
-	}
-	return out
-}
-
 // ballLoop bounds over the ball around an image.
 func ballLoop(net string, a feedforward.Arithmetic, bound func(ctx context.Context, n *feedforward.Network, x []float64,
 	box feedforward.Box) error) contender {

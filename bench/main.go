@@ -7,8 +7,13 @@
 //	go run ./bench pages     settings of the memory allocator: training and certification
 //	go run ./bench cost      memory, time to compile, and time spent waiting for batches
 //	go run ./bench noise     noise values per second
+//	go run ./bench augment   views of images per second
+//	go run ./bench spectral  spectra of images, and images with a Fourier basis image, per second
 //	go run ./bench lines     accuracy lines: table 1 of 447 networks, and resamples of a bootstrap, per second
+//	go run ./bench paths     images along Fourier paths, alone and through a network, and exact Jacobians, per second
+//	go run ./bench prune     training images per second with pruning, beside dense training
 //	go run ./bench ibp       bounded images, attacked images and areas under the ROC curve, per second
+//	go run ./bench corrupt   corrupted images per second
 //	go run ./bench frontier  mean radius for a number of noise samples: the stopping rules beside an oracle
 //	go run ./bench soundness false certificates for classifiers that are known exactly: the rules, and other software
 //	go run ./bench stopping  false claims of the rule anytime, stopped at the worst moment
@@ -141,12 +146,24 @@ var benchmarks = []benchmark{
 		nets: []string{"resnet20", "small-cnn"}, batches: []int{256}, cases: actCases},
 	{name: "pgd", short: "images per second: PGD of 20 steps", unit: "images", cases: pgdCases},
 	{name: "noise", short: "noise values per second", unit: "values", cases: noiseCases},
+	{name: "augment", short: "views of images per second", unit: "views", turn: 2 * time.Second, processor: true,
+		cases: augmentCases},
+	{name: "spectral", short: "spectra, and images with a Fourier basis image, per second", unit: "images",
+		turn: 2 * time.Second, processor: true, cases: spectralCases},
 	{name: "lines", short: "accuracy lines: table 1 of 447 networks, and resamples of a bootstrap, per second",
 		unit: "units", turn: time.Second, processor: true, cases: linesCases},
+	{name: "paths", short: "images along Fourier paths, alone and through a network, and exact Jacobians, per second",
+		unit: "images", turn: time.Second, processor: true, cases: pathsCases},
+	{name: "prune", short: "images per second: training with pruning beside dense training", unit: "images",
+		nets: []string{"resnet8"}, batches: []int{128},
+		methods: []string{"ft", "gmp", "lrr", "edgepopup", "biprop"}, turn: 2 * time.Second, processor: true,
+		cases: pruneCases},
 	{name: "ibp", short: "guaranteed out-of-distribution detection: bounded and attacked images, areas under the " +
 		"ROC curve, per second", unit: "units",
 		nets: []string{"small-cnn", "l"}, batches: []int{100}, turn: 2 * time.Second, processor: true,
 		cases: ibpCases},
+	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond,
+		processor: true, cases: corruptCases},
 	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified " +
 		"confidences, per second", unit: "units",
 		turn: time.Second, cases: calibCases},

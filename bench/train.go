@@ -117,6 +117,12 @@ func (t *training) options(images, test, out *dataset.Dataset, file string) trai
 		Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip,
 		Own: train.Own{Method: t.method}, Train: images, Test: test, Out: file, Backend: t.backend,
 	}
+	if t.prune != "" {
+		o.Prune, o.Sparsity = t.prune, new(0.9)
+		if t.prune == "gmp" { // from the first step on
+			o.PruneOptions = map[string]any{"begin": 0.}
+		}
+	}
 	if out != nil {
 		o.Sigma, o.Augment = new(0.0), train.NoneAug
 		o.More = map[string]train.Set{"out": {Data: out}}
@@ -131,6 +137,7 @@ func (t *training) options(images, test, out *dataset.Dataset, file string) trai
 type training struct {
 	net, data, backend string
 	method             method.Method
+	prune              string // how; empty for not at all
 	out                string // data set of out-images; then labelled images have neither noise nor augmentation
 	batch, rows        int    // images in a step, and rows of the network for each of them
 	processor          bool

@@ -2,11 +2,11 @@
 
     worker.py FRAMEWORK FORM
 
-FRAMEWORK is torch, torchmetrics, jax, numpy, lines, bounds or lirpa. Requests and answers are JSON, one a line, on standard input and
+FRAMEWORK is torch, torchmetrics, jax, numpy, augment or imagecorruptions. Requests and answers are JSON, one a line, on standard input and
 output. {"prepare": {"task": …, "net": …, "batch": …}} builds and warms up the work and answers
 {"seconds": …}; {"run": SECONDS, "processor": …} repeats it for at least so long and answers
 {"units": …, "seconds": …}, the seconds of the processor where that is true, in noise samples, training images, noise values, ADMM
-steps or samples.
+steps, samples, views or corrupted images.
 """
 
 import importlib
