@@ -102,6 +102,8 @@ finally:
 		"%%\nfmt.Println(\n\tnothing, nothing2)", "z := 3", "%%\nz := 3", "func f() int {\n}",
 		"run := nb.Must(rs.Opne(\"nothing\"))\nfmt.Println(run)", "x := 3\nfmt.Println(x)\ny := x.Radius",
 		"var n = 2\nfmt.Println(nb.Must(bound.Lower(n)))", "fmt.Println(1 +)", "fmt.Println(nobody.Count(3))",
+		"text := \"a\"\ntext = 3\nfmt.Println(text)", "run := nb.Must(rs.Open(3))\nfmt.Println(run)", "rs.Open()",
+		"fmt.Println(nb.Must(rs.Open(\"a\")).Raduis)",
 	}, "right": []string{
 		"x := 3\nfmt.Println(\"three\", x)", "// a comment\nvar kept = 4\nfmt.Println(\"four\", kept)",
 		"fmt.Println(\"again\", kept, rs.Fixed, len(table.Forms) > 0)",
@@ -123,6 +125,13 @@ finally:
 			"    fmt.Println(nb.Must(bound.Lower(n)))\n                                    ^",
 		"expected operand, found ')'\nline 1 of cell [9]:\n    fmt.Println(1 +)\n                   ^",
 		"undefined: nobody\nline 1 of cell [10]:\n    fmt.Println(nobody.Count(3))\n                ^",
+		"cannot use 3 (untyped int constant) as string value in assignment\nline 2 of cell [11]:\n    text = 3\n           ^",
+		"cannot use 3 (untyped int constant) as string value in argument to rs.Open\nline 1 of cell [12]:\n" +
+			"    run := nb.Must(rs.Open(3))\n                           ^",
+		"not enough arguments in call to rs.Open\n\thave ()\n\twant (string)\nline 1 of cell [13]:\n    rs.Open()\n" +
+			"    ^",
+		"nb.Must(rs.Open(\"a\")).Raduis undefined (type *rs.Run has no field or method Raduis)\nline 1 of cell [14]:\n" +
+			"    fmt.Println(nb.Must(rs.Open(\"a\")).Raduis)\n                                      ^",
 	} {
 		if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(got.Errors[i], ""); got != want {
 			t.Errorf("the page says %q, want %q", got, want)
