@@ -73,7 +73,7 @@ statements stand by themselves. In a program, declarations are those of a packag
 A cell takes up to 10,000 noise samples an image, the program 100,000: ` + "`nb.Smoothing{N: …}`, `n=…` and `--n`" + ` say it.
 Results are kept in the folder ` + "`out`" + ` by model, data and settings: a cell that runs again returns at once.
 ` + "`nb.Preflight(net, pics, nb.Smoothing{Sigma: 0.25})`" + ` looks a model over before a long run, ` + "`nb.Verify(path)`" + ` checks a
-ledger by itself.
+ledger by itself. Programs written against earlier names: [old and new names](names.md).
 `)
 	for i, c := range readCells(t) {
 		fmt.Fprintf(&b, "\n## %d. %s\n\n%s\n", i+1, c.title, c.words)
