@@ -13,6 +13,16 @@
       const cell = panel.content.activeCell;
       return JSON.stringify([cell?.model.id, cell?.editor?.getCursorPosition(), cell?.model.sharedModel.getSource()]);
     };
+    const ended = (id) => {
+      const request = asked.get(id);
+      asked.delete(id);
+      clearTimeout(request?.timer);
+      if (request?.word) Notification.dismiss(request.word);
+      return request;
+    };
+    kernel.statusChanged.connect((_, status) => {
+      if (/restarting|dead|terminating/.test(status)) for (const id of [...asked.keys()]) ended(id);
+    });
     kernel.anyMessage.connect((_, { msg, direction }) => {
       if (direction === "send" && msg.header.msg_type === "complete_request") {
         const request = { place: place() };
@@ -22,12 +32,8 @@
         }, 1000);
         asked.set(msg.header.msg_id, request);
       } else if (msg.header.msg_type === "complete_reply") {
-        const request = asked.get(msg.parent_header.msg_id);
-        asked.delete(msg.parent_header.msg_id);
-        clearTimeout(request?.timer);
-        if (!request?.word) return;
-        Notification.dismiss(request.word);
-        if (app.shell.currentWidget === panel && place() === request.place) {
+        const request = ended(msg.parent_header.msg_id);
+        if (request?.word && app.shell.currentWidget === panel && place() === request.place) {
           app.commands.execute("completer:invoke-notebook");
         }
       }
