@@ -76,6 +76,12 @@ func TestGate(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, code, text)
 		}
 	}
+	// groups are read before models are opened
+	missing := filepath.Join(t.TempDir(), "none")
+	if _, code := output(t, "gate", file, missing+".onnx", "--data", "synthetic/test[max_index=8]", "--sigma", "0.25",
+		"--radius", "0.1", "--groups", missing+".csv"); code != 2 {
+		t.Errorf("groups that are missing, as is a model: exit code %d", code)
+	}
 	// a disk that is full is no failed gate, and keeps nobody from the verdict
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
 		full.Close()

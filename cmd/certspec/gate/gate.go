@@ -123,6 +123,17 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	images, err := data.Index(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	if o.byClass {
+		o.Grouping = gate.ByClass(images)
+	} else if o.file != "" {
+		if o.Grouping, err = gate.ByFile(o.file, cmp.Or(o.column, "group"), images); err != nil {
+			return cli.Wrong(err)
+		}
+	}
 	var models [2]classifier.Classifier
 	for i, path := range args {
 		m, err := cli.OpenModel(path, engine.Backend(o.engine))
@@ -141,17 +152,6 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 		use := preflight.Use{Sigma: o.Sigma, Noise: o.Noise, Block: o.Block, Each: o.Selection}
 		if _, err := cli.LookFirst(cmd.Context(), m, some, use); err != nil {
 			return err
-		}
-	}
-	images, err := data.Index(cmd.Context(), nil)
-	if err != nil {
-		return err
-	}
-	if o.byClass {
-		o.Grouping = gate.ByClass(images)
-	} else if o.file != "" {
-		if o.Grouping, err = gate.ByFile(o.file, cmp.Or(o.column, "group"), images); err != nil {
-			return cli.Wrong(err)
 		}
 	}
 	o.warnOfDrop(images.Labels)

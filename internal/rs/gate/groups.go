@@ -52,7 +52,7 @@ func ByClass(x *imageset.Index) *Grouping {
 func ByFile(path, column string, x *imageset.Index) (*Grouping, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: expected a CSV file with the columns image and %s", err, column)
 	}
 	defer file.Close()
 	in := textfile.NewCSV(file)
