@@ -40,7 +40,7 @@ func TestLab(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	files, _ := filepath.Glob("../../notebooks/*.ipynb")
-	for part := range slices.Chunk(files, 5) {
+	for part := range slices.Chunk(files, 3) {
 		t.Run("Notebooks", func(t *testing.T) {
 			l := openLab(t, program, false)
 			for _, file := range part {
