@@ -131,20 +131,21 @@ notebooks: build
 	@printf '%s\n' $(filter-out %/quickstart.ipynb,$(NOTEBOOKS)) | \
 		xargs -r -t -P 2 -n 4 $(CERTSPEC) notebook run --tier fast --out out/test
 
-# A kernel, a browser and pip wait as much as they compute, so the others run beside them.
+# A kernel, a browser and pip wait as much as they compute, so three rows run side by side. In a lab somebody waits for
+# answers, so the others are nice to it.
 test-external:
 	@$(MAKE) --no-print-directory -j 3 timed-external timed-kernels timed-python
 
 KERNELS = TestLab|TestCellsInJupyter|TestInterruptInJupyter|TestExternalNotebookExport
 PYTHON = TestExternalREADME|TestExternalPython|TestExternalWaysIn|TestExternalPyTorchOverPipe
 external:
-	go test -tags "external $(TAGS)" -timeout 30m -skip '$(KERNELS)|$(PYTHON)' ./internal/external ./internal/intnet/assembly
+	nice go test -tags "external $(TAGS)" -timeout 30m -skip '$(KERNELS)|$(PYTHON)' ./internal/external ./internal/intnet/assembly
 
 python:
-	go test -tags "external $(TAGS)" -timeout 30m -run '$(PYTHON)' ./internal/external
+	nice go test -tags "external $(TAGS)" -timeout 30m -run '$(PYTHON)' ./internal/external
 
 kernels:
-	go test -tags "external $(TAGS)" -timeout 20m -run '$(KERNELS)' ./internal/external
+	go test -tags "external $(TAGS)" -timeout 30m -run '$(KERNELS)' ./internal/external
 	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
 
 # One after the other: a target has all processors. Unlimited, the
