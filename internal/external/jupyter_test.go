@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,27 @@ import (
 // The button "interrupt" of Jupyter stops a certification in a cell soon and cleanly, the kernel lives on, and the same cell again goes on there.
 func TestInterruptInJupyter(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
+	// The server of completion lives on for some minutes, and what it starts writes to the folder.
+	t.Cleanup(func() {
+		for range 50 {
+			environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+			left := false
+			for _, file := range environs {
+				environ, _ := os.ReadFile(file)
+				if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil &&
+					bytes.Contains(environ, []byte("TMPDIR="+folder+"\x00")) {
+					left = true
+					if process, err := os.FindProcess(pid); err == nil {
+						_ = process.Kill()
+					}
+				}
+			}
+			if !left {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
 	if _, err := jupyter.Install(context.Background(), data, "", false, progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
