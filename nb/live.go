@@ -47,8 +47,8 @@ func (s Slider) number(at int) float64 {
 
 // Live shows a value that this cell computes anew for each choice of the sliders: a figure, a table or text. It is
 // called with the value of each slider, in their order. The cell runs on until it is interrupted, its page is closed,
-// or nobody moves a slider: 20 seconds once it is open, then ten minutes. Where cells run without a reader, and in saved
-// notebooks, it is the value of the first choice.
+// or nobody moves a slider: 20 seconds once it is open, then ten minutes. Where cells run without a reader, and in
+// saved notebooks, it is the value of the first choice.
 func Live(show func(at ...float64) any, sliders ...Slider) {
 	at := make([]int, len(sliders))
 	for i, s := range sliders {
