@@ -139,10 +139,10 @@ test-external:
 KERNELS = TestLab|TestCellsInJupyter|TestInterruptInJupyter|TestExternalNotebookExport
 PYTHON = TestExternalREADME|TestExternalPython|TestExternalWaysIn|TestExternalPyTorchOverPipe
 external:
-	nice go test -tags "external $(TAGS)" -timeout 30m -skip '$(KERNELS)|$(PYTHON)' ./internal/external ./internal/intnet/assembly
+	nice go test -tags "external $(TAGS)" -timeout 40m -skip '$(KERNELS)|$(PYTHON)' ./internal/external ./internal/intnet/assembly
 
 python:
-	nice go test -tags "external $(TAGS)" -timeout 30m -run '$(PYTHON)' ./internal/external
+	nice go test -tags "external $(TAGS)" -timeout 40m -run '$(PYTHON)' ./internal/external
 
 kernels:
 	go test -tags "external $(TAGS)" -timeout 30m -run '$(KERNELS)' ./internal/external
