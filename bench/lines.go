@@ -57,12 +57,12 @@ func linesCases(ctx context.Context, s settings) ([]comparison, error) {
 // fitWork is a fit of all cells.
 func fitWork(ctx context.Context) (func() (float64, error), error) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	w := linestest.World{Models: fittedModels, Slope: 0.8, Intercept: -0.4, X: fittedImages, Y: fittedImages, Same: true, Common: 0.5}
+	w := linestest.World{Models: fittedModels, Slope: 0.8, Intercept: -0.4, Images: fittedImages, Common: 0.5}
 	var points []lines.Point
 	for cell := range fittedCells {
-		models, _ := w.Draw(rng)
-		for i, m := range models {
-			p := lines.Point{Model: m.Name, Group: fmt.Sprint("cell ", cell), Fits: true, X: m.Accuracies[linestest.Clean], Y: m.Accuracies[linestest.Shifted], XImages: m.Images[linestest.Clean], YImages: m.Images[linestest.Shifted]}
+		drawn, _ := w.Draw(rng)
+		for i, p := range drawn {
+			p.Group, p.Fits = fmt.Sprint("cell ", cell), true
 			if cell > 0 {
 				p.X, p.XImages = points[i].X, points[i].XImages
 			}
@@ -72,7 +72,7 @@ func fitWork(ctx context.Context) (func() (float64, error), error) {
 	return func() (float64, error) {
 		before := runtime.GOMAXPROCS(1)
 		defer runtime.GOMAXPROCS(before)
-		_, err := lines.FitPoints(ctx, points, lines.Options{Over: lines.Images, SameImages: true, Bootstrap: resample.Options{Resamples: fittedResamples}})
+		_, err := lines.FitPoints(ctx, points, lines.Options{Over: lines.Images, Bootstrap: resample.Options{Resamples: fittedResamples}})
 		return fittedResamples, err
 	}, nil
 }

@@ -59,13 +59,12 @@ const (
 
 // Options say how lines are fitted.
 type Options struct {
-	X, Y       string    // fields; the zero values are the first and second accuracy where there are two alone
-	By         string    // the label whose values get a line each; "": one line
-	Baseline   Selection // the models that the lines go through; all are measured above them
-	Clip       Clip
-	Over       Over // zero: Both
-	SameImages bool // x and y were measured on the same images, in the same order, as a test set and its corruptions
-	Bootstrap  resample.Options
+	X, Y      string    // fields; the zero values are the first and second accuracy where there are two alone
+	By        string    // the label whose values get a line each; "": one line
+	Baseline  Selection // the models that the lines go through; all are measured above them
+	Clip      Clip
+	Over      Over // zero: Both
+	Bootstrap resample.Options
 }
 
 // Result of Fit.
@@ -120,8 +119,8 @@ type Point struct {
 	Group string // its line
 	Fits  bool   // the line goes through it
 	X, Y  Accuracy
-	// by image: shares of correct answers; nil: unknown. With Options.SameImages NaN: the image is
-	// not on this axis
+	// by image: shares of correct answers, of the same images in the same order on both axes and in all points, as a
+	// test set and its corruptions; nil: unknown; NaN: the image is not on this axis
 	XImages []float64
 	YImages []float64
 	Radius  any // kept in the results
@@ -153,7 +152,7 @@ func Fit(ctx context.Context, models Models, o Options) (*Result, error) {
 		y, okY := m.Accuracies[o.Y]
 		if okX && okY {
 			points = append(points, Point{Model: m.Name, Group: m.Labels[o.By], Fits: o.Baseline.Has(m.Name, m.Labels),
-				X: x, Y: y, XImages: m.Images[o.X], YImages: m.Images[o.Y]})
+				X: x, Y: y})
 		}
 	}
 	r, err := FitPoints(ctx, points, o)
@@ -187,7 +186,7 @@ func (o *Options) fields(models Models) error {
 	return nil
 }
 
-// FitPoints is Fit on points; of the options it takes Clip, Over, SameImages and Bootstrap, and X and Y as names.
+// FitPoints is Fit on points; of the options it takes Clip, Over and Bootstrap, and X and Y as names.
 func FitPoints(ctx context.Context, points []Point, o Options) (*Result, error) {
 	if err := o.Clip.check(); err != nil {
 		return nil, err

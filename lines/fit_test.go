@@ -13,23 +13,20 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// world draws models whose true accuracies lie on a line in probit units, or above it by lift for the last one, with images
-// that models share: an image has a difficulty, and a model is right where its skill exceeds it.
-func world(rng *rand.Rand, skills []float64, nx, ny int, slope, intercept, lift float64) Models {
-	dx, dy := make([]float64, nx), make([]float64, ny)
-	for i := range dx {
-		dx[i] = rng.NormFloat64()
+// world draws models whose true accuracies lie on a line in probit units, or above it by lift for the last one, on images
+// that models share: an image has a difficulty, and a model is right where its skill exceeds it. The line does not go
+// through the last one.
+func world(rng *rand.Rand, skills []float64, images int, slope, intercept, lift float64) (points []Point) {
+	d := make([]float64, images)
+	for i := range d {
+		d[i] = rng.NormFloat64()
 	}
-	for i := range dy {
-		dy[i] = rng.NormFloat64()
-	}
-	var models Models
 	for m, s := range skills {
 		y := slope*s + intercept
 		if m == len(skills)-1 {
 			y += lift
 		}
-		answer := func(d []float64, skill float64) ([]float64, Accuracy) {
+		answer := func(skill float64) ([]float64, Accuracy) {
 			out, k := make([]float64, len(d)), 0
 			for i, v := range d { // half of the difficulty is the image's, half the model's own
 				if (v+rng.NormFloat64())/math.Sqrt2 < skill {
@@ -39,13 +36,20 @@ func world(rng *rand.Rand, skills []float64, nx, ny int, slope, intercept, lift 
 			}
 			return out, Accuracy{float64(k) / float64(len(d)), len(d)}
 		}
-		model := Model{Name: string(rune('a' + m)), Labels: map[string]string{"group": "standard"}, Accuracies: map[string]Accuracy{}, Images: map[string][]float64{}}
-		if m == len(skills)-1 {
-			model.Labels["group"] = "ours"
-		}
-		model.Images["clean"], model.Accuracies["clean"] = answer(dx, s)
-		model.Images["fog"], model.Accuracies["fog"] = answer(dy, y)
-		models = append(models, model)
+		p := Point{Model: string(rune('a' + m)), Fits: m < len(skills)-1}
+		p.XImages, p.X = answer(s)
+		p.YImages, p.Y = answer(y)
+		points = append(points, p)
+	}
+	return points
+}
+
+// known are models of which the numbers of images are known alone.
+func known(points []Point) (models Models) {
+	for _, p := range points {
+		group := map[bool]string{true: "standard", false: "ours"}[p.Fits]
+		models = append(models, Model{Name: p.Model, Labels: map[string]string{"group": group},
+			Accuracies: map[string]Accuracy{"clean": p.X, "fog": p.Y}})
 	}
 	return models
 }
@@ -66,10 +70,10 @@ func TestIntervalsOverImagesCover(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	slopes, robust, called := 0, 0, 0
 	for trial := range 120 {
-		models := world(rng, skills, 1000, 1000, 0.8, -0.4, 0)
+		points := world(rng, skills, 1000, 0.8, -0.4, 0)
 		o := standard()
 		o.Bootstrap.Seed = uint64(trial)
-		r, err := Fit(t.Context(), models, o)
+		r, err := FitPoints(t.Context(), points, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,11 +97,11 @@ func TestIntervalsOverImagesCover(t *testing.T) {
 
 func TestFitFindsARobustModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	models := world(rng, skills, 4000, 4000, 0.8, -0.4, 0.4)
+	points := world(rng, skills, 4000, 0.8, -0.4, 0.4)
 	for _, over := range []Over{Images, Both, ""} {
 		o := standard()
 		o.Over = over
-		r, err := Fit(t.Context(), models, o)
+		r, err := FitPoints(t.Context(), points, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,10 +119,7 @@ func TestFitFindsARobustModel(t *testing.T) {
 // From numbers of images alone, draws are binomial; without them, models alone are drawn, or nothing.
 func TestFitWithoutImages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	models := world(rng, skills, 4000, 4000, 0.8, -0.4, 0)
-	for i := range models {
-		models[i].Images = nil
-	}
+	models := known(world(rng, skills, 4000, 0.8, -0.4, 0))
 	r, err := Fit(t.Context(), models, standard())
 	if err != nil || !strings.Contains(r.Sampling, "binomial draws") || !r.Lines[0].Intervals["slope"].Contains(r.Lines[0].Slope) {
 		t.Fatalf("%+v, %v", r, err)
@@ -167,11 +168,9 @@ func TestFitWithoutImages(t *testing.T) {
 		t.Errorf("intervals over three models: %+v, %v", r, err)
 	}
 	// A line through points of one model is for that model, by its images alone.
-	own := world(rand.New(rand.NewPCG(5, 7)), skills, 4000, 4000, 0.8, -0.4, 0)
-	var points []Point
-	for _, m := range own[:6] {
-		points = append(points, Point{Model: "one", Group: "one", Fits: true, X: m.Accuracies["clean"],
-			Y: m.Accuracies["fog"], XImages: m.Images["clean"], YImages: m.Images["fog"]})
+	points := world(rand.New(rand.NewPCG(5, 7)), skills, 4000, 0.8, -0.4, 0)[:6]
+	for i := range points {
+		points[i].Model = "one"
 	}
 	var of [2]resample.Interval
 	for i, over := range []Over{Images, Both} {
@@ -192,11 +191,11 @@ func TestFitWithoutImages(t *testing.T) {
 
 func TestFitRefuses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	models := world(rng, skills, 50, 60, 0.8, -0.4, 0)
+	points := world(rng, skills, 50, 0.8, -0.4, 0)
+	models := known(points)
 	for want, change := range map[string]func(o *Options){
 		"did you mean \"clean\"": func(o *Options) { o.X = "claen" },
 		"did you mean \"group\"": func(o *Options) { o.Baseline.Label = "grup" },
-		"said to be the same":    func(o *Options) { o.SameImages = true },
 		"intervals over \"x\"":   func(o *Options) { o.Over = "x" },
 		"want at least 3":        func(o *Options) { o.Baseline = Selection{Label: "group", Value: "ours"} },
 		"clip at 2":              func(o *Options) { o.Clip.Share = 2 },
@@ -205,6 +204,17 @@ func TestFitRefuses(t *testing.T) {
 		o := standard()
 		change(&o)
 		if _, err := Fit(t.Context(), models, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; expected %q", err, want)
+		}
+	}
+	for want, images := range map[string][]float64{
+		"the same images on both axes": make([]float64, 51),
+		"shares between 0 and 1":       append(make([]float64, 49), 50*points[1].X.Share),
+		"images of mean NaN":           slices.Repeat([]float64{math.NaN()}, 50),
+	} {
+		changed := slices.Clone(points)
+		changed[1].XImages = images
+		if _, err := FitPoints(t.Context(), changed, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; expected %q", err, want)
 		}
 	}
@@ -253,13 +263,14 @@ func BenchmarkFit(b *testing.B) { // 20 models × 500 images × 45 cells, 10,000
 		s = append(s, 1.5*rng.Float64())
 	}
 	var points []Point
-	for _, m := range world(rng, s, 500, 500, 0.8, -0.4, 0) {
+	for _, p := range world(rng, s, 500, 0.8, -0.4, 0) {
 		for c := range 45 {
-			points = append(points, Point{Model: m.Name, Group: string(rune('A' + c)), Fits: true, X: m.Accuracies["clean"], Y: m.Accuracies["fog"], XImages: m.Images["clean"], YImages: m.Images["fog"]})
+			p.Group, p.Fits = string(rune('A'+c)), true
+			points = append(points, p)
 		}
 	}
 	for b.Loop() {
-		if _, err := FitPoints(b.Context(), points, Options{Over: Images, SameImages: true}); err != nil {
+		if _, err := FitPoints(b.Context(), points, Options{Over: Images}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/certspec/certspec/resample"
@@ -30,7 +31,7 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 	p.reliability = slices.Repeat([]float64{1}, len(f.groups))
 	why := make([]string, len(f.groups)) // there are no intervals
 	for g, line := range r.Lines {
-		if why[g] = p.refused(g, line); p.images != fixed && line.sampled {
+		if why[g] = p.refused(g, line); p.sampled() && line.sampled {
 			p.reliability[g] = max(line.Reliability, leastReliability)
 		}
 	}
@@ -60,7 +61,7 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 			r.Models[i].Interval = &Interval{estimates[perGroup*len(f.groups)+i].Interval}
 		}
 	}
-	if p.images == fixed {
+	if !p.sampled() {
 		return fmt.Sprintf("%s; %g %% intervals", p.what, 100*b.Confidence), nil
 	}
 	return fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", p.what, b.Resamples, 100*b.Confidence, b.Seed), nil
@@ -74,7 +75,7 @@ const (
 // refused says why a line has no intervals; "" where it has them.
 func (p *plan) refused(g int, line Fitted) string {
 	switch {
-	case p.nets && p.rests[g] < leastModels && (p.rests[g] > 1 || p.images == fixed):
+	case p.nets && p.rests[g] < leastModels && (p.rests[g] > 1 || !p.sampled()):
 		return fmt.Sprintf("over models they need at least %d", leastModels)
 	case line.sampled && line.Reliability < leastReliability:
 		return fmt.Sprintf("sampling error is %.0f %% of the variance of its accuracies on the x axis; take more "+
@@ -98,7 +99,7 @@ func (p *plan) squared(r2, z resample.Estimate) resample.Interval {
 	if a < 0 && b > 0 {
 		by.Low = 0
 	}
-	if p.images == fixed {
+	if !p.sampled() {
 		return by
 	}
 	return resample.Interval{Low: min(in.Low, by.Low), High: max(in.High, by.High)}
@@ -134,10 +135,9 @@ type plan struct {
 	*fitter
 	design  resample.Design
 	what    string // "": no intervals
-	images  imageDraw
+	images  int    // of each axis, the same ones; 0: images are not known
+	counted bool   // else: the number of images behind every accuracy is known
 	nets    bool
-	weights int   // images of x
-	others  int   // images of y, where they are others
 	rests   []int // models that each group's line goes through
 	x, y    axis
 	sample  []float64 // the statistics of the sample itself, which stand for images without a line
@@ -145,61 +145,34 @@ type plan struct {
 	reliability []float64 // of each group
 }
 
-// imageDraw says how accuracies are drawn again.
-type imageDraw int
-
-const (
-	fixed imageDraw = iota
-	shared
-	separate
-	binomial
-)
-
-// plan chooses the design. With accuracies by image, all models share the drawn images; with
+// plan chooses the design. With accuracies by image, both axes and all models share the drawn images; with
 // numbers of images alone, each accuracy is drawn from its binomial law by itself.
 func (f *fitter) plan(o Options) (*plan, error) {
-	p := &plan{fitter: f}
-	nx, ny, counted := f.imageCounts()
-	switch {
-	case o.Over == Nothing:
+	p := &plan{fitter: f, nets: o.Over != Images}
+	if o.Over == Nothing {
 		return p, nil
-	case nx > 0 && o.SameImages && nx != ny:
-		return nil, fmt.Errorf("lines: %d images on the x axis and %d on the y axis, which are said to be the same", nx,
-			ny)
-	case nx > 0 && o.SameImages:
-		p.images = shared
-	case nx > 0:
-		p.images = separate
-	case counted:
-		p.images = binomial
-	case o.Over == Images:
-		return nil, fmt.Errorf("lines: intervals over images need accuracies by image, or their numbers of images")
 	}
-	p.nets = o.Over != Images
-	p.weights, p.others = nx, ny
-	if p.images == shared || p.images == separate {
+	var err error
+	if p.images, p.counted, err = f.imageCounts(); err != nil {
+		return nil, err
+	}
+	images, models := 1, len(f.models)
+	switch {
+	case p.images > 0:
+		p.what, images = "images, the same on both axes and for all models", p.images
 		p.x = newAxis(p.points, func(pt Point) []float64 { return pt.XImages })
 		p.y = newAxis(p.points, func(pt Point) []float64 { return pt.YImages })
+	case p.counted:
+		p.what = "binomial draws of each accuracy (images are not known)"
+	case !p.nets:
+		return nil, fmt.Errorf("lines: intervals over images need accuracies by image, or their numbers of images")
 	}
-	models := len(f.models)
-	what := map[imageDraw]string{shared: "images, the same on both axes and for all models",
-		separate: "images of each axis, the same for all models",
-		binomial: "binomial draws of each accuracy (images are not known)"}[p.images]
-	switch {
-	case p.images == shared && p.nets:
-		p.design = resample.Crossed(nx, models)
-	case p.images == shared:
-		p.design = resample.Paired(nx)
-	case p.images == separate && p.nets:
-		p.design = resample.CrossedPair(nx, ny, models)
-	case p.images == separate:
-		p.design = resample.Independent(nx, ny)
-	case p.images == binomial && p.nets:
-		p.design = resample.Crossed(1, models).WithSeed()
-	case p.images == binomial:
-		p.design = resample.Paired(1).WithSeed()
-	default:
-		p.design = resample.Crossed(1, models)
+	p.design = resample.Paired(images)
+	if p.nets {
+		p.design = resample.Crossed(images, models)
+	}
+	if p.counted {
+		p.design = p.design.WithSeed()
 	}
 	p.rests = make([]int, len(p.groups))
 	for g := range p.rests {
@@ -209,31 +182,47 @@ func (f *fitter) plan(o Options) (*plan, error) {
 		p.design = p.design.Fitted(func(statistic int) (models, parameters int) {
 			return p.rests[p.group(statistic)], 2
 		})
+		if p.what != "" {
+			p.what += ", and "
+		}
+		p.what += fmt.Sprintf("models (%d), each left out in turn", models)
 	}
-	if p.nets && what != "" {
-		what += ", and "
-	}
-	if p.nets {
-		what += fmt.Sprintf("models (%d), each left out in turn", models)
-	}
-	p.what = what
 	return p, nil
 }
 
-// imageCounts are the images behind all points by axis, 0 where some have none or they differ, and
-// whether every accuracy says its number.
-func (f *fitter) imageCounts() (nx, ny int, counted bool) {
-	nx, ny, counted = len(f.points[0].XImages), len(f.points[0].YImages), true
+// sampled reports whether accuracies are drawn again.
+func (p *plan) sampled() bool { return p.images > 0 || p.counted }
+
+// imageCounts is the number of images behind all points, 0 where some have none, and whether every accuracy says at
+// least its number.
+func (f *fitter) imageCounts() (images int, counted bool, err error) {
+	images, counted = len(f.points[0].XImages), true
 	for _, p := range f.points {
-		if len(p.XImages) != nx || len(p.YImages) != ny {
-			nx, ny = 0, 0
-		}
 		counted = counted && p.X.N > 0 && p.Y.N > 0
+		if len(p.XImages) == 0 || len(p.YImages) == 0 {
+			images = 0
+		}
 	}
-	if nx == 0 || ny == 0 {
-		nx, ny = 0, 0
+	if images == 0 {
+		return 0, counted, nil
 	}
-	return nx, ny, counted
+	for _, p := range f.points {
+		for _, of := range []struct {
+			images []float64
+			share  float64
+		}{{p.XImages, p.X.Share}, {p.YImages, p.Y.Share}} {
+			known := slices.DeleteFunc(slices.Clone(of.images), math.IsNaN)
+			switch mean := stat.Mean(known, nil); {
+			case len(of.images) != images:
+				return 0, false, fmt.Errorf("lines: model %q has %d images on an axis, others have %d; want the same "+
+					"images on both axes and for all models", p.Model, len(of.images), images)
+			case len(known) == 0 || slices.Min(known) < 0 || slices.Max(known) > 1 || math.Abs(mean-of.share) > 1e-9:
+				return 0, false, fmt.Errorf("lines: model %q: images of mean %v; want shares between 0 and 1 whose mean "+
+					"is its accuracy, %v", p.Model, mean, of.share)
+			}
+		}
+	}
+	return images, false, nil
 }
 
 // statistics are, of a resample, slope, intercept, R² and fisher of each group's line, then each point's effective
@@ -263,7 +252,7 @@ func (p *plan) statistics(d resample.Draw, values []float64) error {
 		x[i], y[i] = Probit(a), Probit(b)
 	}
 	there := slices.Repeat([]bool{!p.nets}, len(p.models))
-	for _, m := range p.drawnModels(d) {
+	for _, m := range d.Second { // none where models are given
 		there[m] = true
 	}
 	all := !slices.Contains(there, false)
@@ -298,38 +287,19 @@ func (p *plan) statistics(d resample.Draw, values []float64) error {
 	return nil
 }
 
-func (p *plan) drawnModels(d resample.Draw) []int {
-	switch {
-	case !p.nets:
-		return nil
-	case p.images == separate:
-		return d.Third
-	}
-	return d.Second
-}
-
 // draw gives the accuracies of a resample.
 func (p *plan) draw(d resample.Draw, x, y []float64) {
-	switch p.images {
-	case shared, separate:
-		second := d.First
-		if p.images == separate {
-			second = d.Second
-		}
-		wx, wy := weigh(d.First, p.weights), weigh(second, p.others)
-		means(x, wx, p.x)
-		means(y, wy, p.y)
-	case binomial:
-		rng := rand.New(rand.NewPCG(d.Seed, 1))
-		for i, pt := range p.points {
-			x[i], y[i] = pt.X.Share, pt.Y.Share
-			if d.Seed != 0 {
-				x[i], y[i] = binomialShare(pt.X, rng), binomialShare(pt.Y, rng)
-			}
-		}
-	default:
-		for i, pt := range p.points {
-			x[i], y[i] = pt.X.Share, pt.Y.Share
+	if p.images > 0 {
+		w := weigh(d.First, p.images)
+		means(x, w, p.x)
+		means(y, w, p.y)
+		return
+	}
+	rng := rand.New(rand.NewPCG(d.Seed, 1))
+	for i, pt := range p.points {
+		x[i], y[i] = pt.X.Share, pt.Y.Share
+		if d.Seed != 0 {
+			x[i], y[i] = binomialShare(pt.X, rng), binomialShare(pt.Y, rng)
 		}
 	}
 }

@@ -6,7 +6,7 @@
 //
 // A Model is a name, labels that form groups, accuracies and other numbers. Read makes Models of
 // files; Fit fits lines, Tabulate makes the paper's tables. The package knows neither classifiers
-// nor ledgers: accuracies come as numbers, or per image.
+// nor ledgers: accuracies come as numbers, or, of Points, per image.
 package lines
 
 import (
@@ -51,16 +51,12 @@ type Model struct {
 	Labels     map[string]string   // what groups are made of, e.g. "architecture" → "VGG16"
 	Accuracies map[string]Accuracy // on the set without shift, and on shifted sets
 	Numbers    map[string]float64  // everything else that may predict an accuracy, in its own unit
-	// for some accuracies: by image, in the set's order, 1 where it is classified correctly, else
-	// 0; or a share, of an image under many corruptions
-	Images map[string][]float64
 }
 
 // Models are models, each name once.
 type Models []Model
 
-// Check refuses a name that stands twice, a value that is not finite or not a share, and correct answers that
-// contradict their accuracy.
+// Check refuses a name that stands twice, and a value that is not finite or not a share.
 func (ms Models) Check() error {
 	seen := make(map[string]bool, len(ms))
 	for _, m := range ms {
@@ -90,19 +86,6 @@ func (m Model) check() error {
 	for field, v := range m.Numbers {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return fmt.Errorf("%s is %v, want a finite number", field, v)
-		}
-	}
-	for field, images := range m.Images {
-		a, ok := m.Accuracies[field]
-		sum := 0.0
-		for i, v := range images {
-			if !(v >= 0 && v <= 1) {
-				return fmt.Errorf("%s: image %d is %v, want a share between 0 and 1", field, i, v)
-			}
-			sum += v
-		}
-		if n := float64(len(images)); !ok || n == 0 || math.Abs(sum/n-a.Share) > 1e-9 {
-			return fmt.Errorf("%s: the mean over %d images is %v, which is not its accuracy", field, len(images), sum/n)
 		}
 	}
 	return nil

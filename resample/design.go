@@ -7,8 +7,8 @@ import (
 
 // Design says how a resample is drawn.
 type Design struct {
-	units  [3]int // places of one or two samples, images and models
-	models int    // the first level of models; 0: none, as models never come first
+	units  [3]int // places of one or two samples, or of images and models
+	models bool   // the second level and the third are models
 	seeded bool
 	fitted func(statistic int) (models, parameters int)
 }
@@ -23,19 +23,13 @@ func Independent(n, m int) Design { return Design{units: [3]int{n, m}} }
 // model has seen every image. Models are left out in turn, not drawn; see Run. With one model the interval is for
 // that model.
 func Crossed(images, models int) Design {
-	return Design{units: [3]int{images, models}, models: 1}
-}
-
-// CrossedPair is Crossed with two sets of images that have nothing to do with each other, as a test set and one
-// from another source. The models are the third level.
-func CrossedPair(images, others, models int) Design {
-	return Design{units: [3]int{images, others, models}, models: 2}
+	return Design{units: [3]int{images, models}, models: true}
 }
 
 // CrossedApart is Crossed with two sets of models that were trained apart, as the starts of two methods. They are
 // the second and the third level.
 func CrossedApart(images, models, others int) Design {
-	return Design{units: [3]int{images, models, others}, models: 1}
+	return Design{units: [3]int{images, models, others}, models: true}
 }
 
 // WithSeed gives each resample a seed, for statistics that draw something besides, such as counts from a binomial law
@@ -53,7 +47,7 @@ func (d Design) Fitted(of func(statistic int) (models, parameters int)) Design {
 }
 
 func (d Design) check() error {
-	if d.units[0] < 1 || d.units[1] < 0 || d.units[2] < 0 || d.models == 2 && (d.units[1] < 1 || d.units[2] < 1) {
+	if d.units[0] < 1 || d.units[1] < 0 || d.units[2] < 0 {
 		return optionErrorf("a design of %v places, want at least 1", d.units)
 	}
 	return nil
@@ -83,7 +77,7 @@ func (d Design) drawnLevels() (levels []int) {
 	return levels
 }
 
-func (d Design) isModels(level int) bool { return d.models > 0 && level >= d.models }
+func (d Design) isModels(level int) bool { return d.models && level > 0 }
 
 // isDrawn reports whether a level is drawn again.
 func (d Design) isDrawn(level int) bool { return d.units[level] >= fewest && !d.isModels(level) }

@@ -86,15 +86,15 @@ func Norms(ctx context.Context, design Design, sizes []int, weights [][]float64,
 
 // eachAlone gives the components of each model by itself; nil where there are fewer than two.
 func eachAlone(ctx context.Context, d Design, of Statistic, components int) (all [][]float64, err error) {
-	if d.models == 0 || d.units[d.models] < 2 {
+	if !d.models || d.units[1] < 2 {
 		return nil, nil
 	}
-	for unit := range d.units[d.models] {
+	for unit := range d.units[1] {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		one, v := d.all(), make([]float64, components)
-		one.units[d.models] = []int{unit}
+		one.units[1] = []int{unit}
 		if err := evaluate(of, one.expand(), v, fmt.Sprintf("model %d alone", unit)); err != nil {
 			return nil, err
 		}

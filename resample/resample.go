@@ -97,7 +97,7 @@ func (o Options) Resolved() (Options, error) {
 type Draw struct {
 	First  []int  // places of the sample; of the images, in two levels; of the first of two samples
 	Second []int  // places of the second sample, or of the models; nil in a design of one sample
-	Third  []int  // places of the models behind two sets of images, or of the second set of models; else nil
+	Third  []int  // places of the second set of models; else nil
 	Seed   uint64 // of what the statistic draws itself, in a design WithSeed; 0 in the sample itself
 }
 

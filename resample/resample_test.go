@@ -206,9 +206,9 @@ func TestDesigns(t *testing.T) {
 		1, 1}: 42}) {
 		t.Errorf("images and two sets of models: %v", got)
 	}
-	if got, seeds := sizes(resample.CrossedPair(14, 16, 3).WithSeed(), 20); !maps.Equal(got, map[[3]int]int{{14,
-		16, 3}: 21, {14, 16, 2}: 63}) || len(seeds) != 21 || seeds[0] != 4 {
-		t.Errorf("two sets of images and models: %v, seeds %v", got, seeds)
+	if got, seeds := sizes(resample.Crossed(14, 3).WithSeed(), 20); !maps.Equal(got, map[[3]int]int{{14, 3, 0}: 21,
+		{14, 2, 0}: 63}) || len(seeds) != 21 || seeds[0] != 4 {
+		t.Errorf("images and models with seeds: %v, seeds %v", got, seeds)
 	}
 }
 

@@ -98,7 +98,7 @@ type Options struct {
 
 // Points returns a point for each radius and model, in the group of the radius: the certified accuracy on the clean
 // set, and that under shift, pooled over corruptions. With several radii, all points stand a second time in the group
-// "all". Images are numbered in the base set, and the same on both axes (lines.Options.SameImages).
+// "all". Images are numbered in the base set and are the same on both axes.
 //
 // Errors: no radius or a negative one; one above the cap of a model's runs or, if that is not known, above the largest
 // that its clean run certified; models of different settings, images or labels; a model without the cells, one that

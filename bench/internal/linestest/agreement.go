@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Predictions draws the classes of the models of Skills on X images without the shift and on Y under it, all of class 0 in truth; a wrong answer is one of
+// Predictions draws the classes of the models of Skills on Images without the shift and on Others under it, all of class 0 in truth; a wrong answer is one of
 // nine others, the more popular the smaller its number, for all models. No line goes through the models' scatter: the skill under the shift is Slope·s + Intercept.
 func (w World) Predictions(rng *rand.Rand) (id, shifted []lines.Predictions, labels []int) {
 	answers := func(n int, skill func(s float64) float64) []lines.Predictions {
@@ -33,9 +33,9 @@ func (w World) Predictions(rng *rand.Rand) (id, shifted []lines.Predictions, lab
 		}
 		return p
 	}
-	id = answers(w.X, func(s float64) float64 { return s })
-	shifted = answers(w.Y, func(s float64) float64 { return w.Slope*s + w.Intercept })
-	return id, shifted, make([]int, w.X)
+	id = answers(w.Images, func(s float64) float64 { return s })
+	shifted = answers(w.Others, func(s float64) float64 { return w.Slope*s + w.Intercept })
+	return id, shifted, make([]int, w.Images)
 }
 
 // Agreements counts intervals of estimates without labels that hold the estimate of infinitely many images.
@@ -50,7 +50,7 @@ func (w World) CoverAgreement(ctx context.Context, trials int, b resample.Option
 	c := Agreements{Trials: trials}
 	rng := rand.New(rand.NewPCG(b.Seed, 78))
 	large := w
-	large.X, large.Y = 400_000, 400_000
+	large.Images, large.Others = 400_000, 400_000
 	id, shifted, labels := large.Predictions(rng)
 	truth, err := lines.Agree(ctx, id, shifted, labels, nil, lines.AgreeOptions{NoIntervals: true})
 	if err != nil {

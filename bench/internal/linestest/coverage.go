@@ -33,7 +33,7 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, b resampl
 	rng := rand.New(rand.NewPCG(b.Seed, 77))
 	var c Coverage
 	for trial := 0; trial < trials; trial++ {
-		models, truth := w.Draw(rng)
+		points, truth := w.Draw(rng)
 		if over != lines.Images {
 			variance := 0.4 * 0.4 * w.Slope * w.Slope
 			truth.Line.Slope, truth.Line.Intercept = w.Slope, w.Intercept
@@ -41,9 +41,7 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, b resampl
 			truth.Last = lines.Phi(w.Slope+w.Intercept+w.Lift) - lines.Phi(w.Slope+w.Intercept)
 		}
 		b.Seed = uint64(trial)
-		r, err := lines.Fit(ctx, models, lines.Options{X: Clean, Y: Shifted,
-			Baseline: lines.Selection{Label: "group", Value: "standard"}, Over: over, SameImages: w.Same &&
-				!w.Counts, Bootstrap: b})
+		r, err := lines.FitPoints(ctx, points, lines.Options{Over: over, Bootstrap: b})
 		if few := (*lines.FewPoints)(nil); errors.As(err, &few) {
 			continue
 		}

@@ -20,7 +20,7 @@ func TestCoverage(t *testing.T) {
 		t.Skip("-short: a simulation of coverage")
 	}
 	studies := slices.DeleteFunc(Grid(), func(s Study) bool {
-		return s.World.Models == 7 || s.World.X == 300 || s.World.X == 1000 && s.World.Models > 5
+		return s.World.Models == 7 || s.World.Images == 300 || s.World.Images == 1000 && s.World.Models > 5
 	})
 	for _, s := range append(studies, Studies[2], Studies[6]) {
 		t.Run(fmt.Sprintf("%s over %s", s.Name, s.Over), func(t *testing.T) {

@@ -17,23 +17,18 @@ type Study struct {
 // Studies are the worlds in which coverage is counted: few and many models, on few and many images. Skills of fixed models are spread evenly; the
 // models that are drawn scatter about the line by 0.1 in probit units.
 var Studies = []Study{
-	{"8 models, 300 images of each axis", on(World{Skills: spread(8), X: 300, Y: 300, Common: 0.5}, 0),
-		lines.Images, true},
-	{"8 models, 1,000 images of each axis, scatter", on(World{Skills: spread(8), X: 1000, Y: 1000, Common: 0.5},
-		0.1), lines.Images, false},
-	{"20 models, 500 images on both axes", on(World{Skills: spread(20), X: 500, Y: 500, Same: true, Common: 0.5},
-		0), lines.Images, true},
-	{"8 models, counts of 1,000", on(World{Skills: spread(8), X: 1000, Y: 1000, Counts: true}, 0), lines.Images, true},
-	{"20 models drawn, 500 images on both axes", on(World{Models: 21, X: 500, Y: 500, Same: true, Common: 0.5},
-		0.1), lines.Both, true},
-	{"20 models drawn, counts of 2,000", on(World{Models: 21, X: 2000, Y: 2000, Counts: true}, 0.1), lines.Both, true},
-	{"7 models drawn, no scatter, 1,000 images of each axis", on(World{Models: 8, X: 1000, Y: 1000, Common: 0.5},
-		0), lines.Both, true},
-	{"7 models drawn, scatter of 0.4, 1,000 images of each axis", on(World{Models: 8, X: 1000, Y: 1000,
-		Common: 0.5}, 0.4), lines.Both, true},
+	{"8 models, counts of 300", on(World{Skills: spread(8), Images: 300, Counts: true}, 0), lines.Images, true},
+	{"8 models, 1,000 images, scatter", on(World{Skills: spread(8), Images: 1000, Common: 0.5}, 0.1), lines.Images, false},
+	{"20 models, 500 images", on(World{Skills: spread(20), Images: 500, Common: 0.5}, 0), lines.Images, true},
+	{"8 models, counts of 1,000", on(World{Skills: spread(8), Images: 1000, Counts: true}, 0), lines.Images, true},
+	{"20 models drawn, 500 images", on(World{Models: 21, Images: 500, Common: 0.5}, 0.1), lines.Both, true},
+	{"20 models drawn, counts of 2,000", on(World{Models: 21, Images: 2000, Counts: true}, 0.1), lines.Both, true},
+	{"7 models drawn, no scatter, 1,000 images", on(World{Models: 8, Images: 1000, Common: 0.5}, 0), lines.Both, true},
+	{"7 models drawn, scatter of 0.4, 1,000 images", on(World{Models: 8, Images: 1000, Common: 0.5}, 0.4), lines.Both,
+		true},
 }
 
-// Grid are 3 to 12 models about one line, drawn, on 100 to 100,000 images of each axis; images or both are
+// Grid are 3 to 12 models about one line, drawn, on 100 to 100,000 images; images or both are
 // taken for random. Above 1,000 images only their numbers are known. Over both, there are accuracies without numbers of
 // images, too.
 func Grid() (all []Study) {
@@ -46,7 +41,7 @@ func Grid() (all []Study) {
 						continue
 					}
 				}
-				w := World{Models: models + 1, X: images, Y: images, Common: 0.5, Counts: images > 1000}
+				w := World{Models: models + 1, Images: images, Common: 0.5, Counts: images > 1000}
 				all = append(all, Study{name, on(w, 0.1), over, over != lines.Images})
 			}
 		}
@@ -68,4 +63,4 @@ func spread(models int) (skills []float64) {
 }
 
 // Agreement is the world in which the estimates without labels are counted.
-var Agreement = World{Skills: []float64{0.5, 0.8, 1.1, 1.4}, Slope: 1, Intercept: -0.5, Common: 0.64, X: 400, Y: 300}
+var Agreement = World{Skills: []float64{0.5, 0.8, 1.1, 1.4}, Slope: 1, Intercept: -0.5, Common: 0.64, Images: 400, Others: 300}

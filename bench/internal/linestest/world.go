@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/certspec/certspec/lines"
@@ -20,27 +21,22 @@ type World struct {
 	Intercept float64
 	Scatter   float64
 	Lift      float64 // of the last model above the line, in probit units
-	X, Y      int     // images of each axis; 0: accuracies are the true ones, of unknown n
-	Same      bool    // both axes have the same images, with the same difficulties
+	Images    int     // the same on both axes; 0: accuracies are the true ones, of unknown n
+	Others    int     // other images, under the shift, of Predictions
 	Common    float64 // share of a difficulty's variance that all models share
 	Counts    bool    // only the numbers of images and of correct answers are known; Common is not used
 }
 
-// Truth is what infinitely many images give: the line through the models drawn (of the group "standard", all but the last), and the last model's
+// Truth is what infinitely many images give: the line through the models drawn (all but the last), and the last model's
 // effective robustness above it.
 type Truth struct {
 	Line lines.Line
 	Last float64
 }
 
-// Clean and Shifted are the fields of the accuracies.
-const (
-	Clean   = "clean"
-	Shifted = "shifted"
-)
-
-// Draw draws models, "standard" ones and, last, one of the group "ours" that lies Lift above the line and has skill 1 or the last of Skills.
-func (w World) Draw(rng *rand.Rand) (lines.Models, Truth) {
+// Draw draws models and, last, one that the line does not go through, which lies Lift above it and has skill 1 or the
+// last of Skills.
+func (w World) Draw(rng *rand.Rand) ([]lines.Point, Truth) {
 	skills := w.Skills
 	for k := range w.Models {
 		s := 1.0
@@ -49,57 +45,50 @@ func (w World) Draw(rng *rand.Rand) (lines.Models, Truth) {
 		}
 		skills = append(skills, s)
 	}
-	var dx, dy []float64
+	var difficulties []float64
 	if !w.Counts {
-		dx, dy = normal(rng, w.X), normal(rng, w.Y)
+		difficulties = normal(rng, w.Images)
 	}
-	if w.Same {
-		dy = dx
-	}
-	var models lines.Models
+	var points []lines.Point
 	var px, py []float64
 	for k, s := range skills {
 		last := k == len(skills)-1
-		m := lines.Model{Name: fmt.Sprint("model ", k), Labels: map[string]string{"group": "standard"}, Accuracies: map[string]lines.Accuracy{}, Images: map[string][]float64{}}
+		p := lines.Point{Model: fmt.Sprint("model ", k), Fits: !last}
 		y := w.Slope*s + w.Intercept
 		if last {
 			y += w.Lift
-			m.Labels["group"] = "ours"
 		} else {
 			y += w.Scatter * rng.NormFloat64()
 			px, py = append(px, s), append(py, y)
 		}
-		w.answer(rng, m, Clean, w.X, dx, s)
-		w.answer(rng, m, Shifted, w.Y, dy, y)
-		models = append(models, m)
+		p.X, p.XImages = w.answer(rng, difficulties, s)
+		p.Y, p.YImages = w.answer(rng, difficulties, y)
+		points = append(points, p)
 	}
 	line, err := lines.LeastSquares(px, py)
 	if err != nil {
 		panic(fmt.Sprintf("linestest: %v", err))
 	}
 	s := skills[len(skills)-1]
-	return models, Truth{line, lines.Phi(w.Slope*s+w.Intercept+w.Lift) - lines.Phi(line.At(s))}
+	return points, Truth{line, lines.Phi(w.Slope*s+w.Intercept+w.Lift) - lines.Phi(line.At(s))}
 }
 
-func (w World) answer(rng *rand.Rand, m lines.Model, field string, n int, difficulty []float64, skill float64) {
-	switch p := lines.Phi(skill); {
-	case n == 0:
-		m.Accuracies[field] = lines.Accuracy{Share: p}
-		return
+func (w World) answer(rng *rand.Rand, difficulties []float64, skill float64) (a lines.Accuracy, images []float64) {
+	p, n := lines.Phi(skill), float64(w.Images)
+	switch {
+	case w.Images == 0:
+		return lines.Accuracy{Share: p}, nil
 	case w.Counts:
-		m.Accuracies[field] = lines.Accuracy{Share: distuv.Binomial{N: float64(n), P: p,
-			Src: rng}.Rand() / float64(n), N: n}
-		return
+		return lines.Accuracy{Share: distuv.Binomial{N: n, P: p, Src: rng}.Rand() / n, N: w.Images}, nil
 	}
-	images, k := make([]float64, len(difficulty)), 0
+	images = make([]float64, w.Images)
 	common, own := math.Sqrt(w.Common), math.Sqrt(1-w.Common)
-	for i, d := range difficulty {
+	for i, d := range difficulties {
 		if common*d+own*rng.NormFloat64() < skill {
 			images[i] = 1
-			k++
 		}
 	}
-	m.Images[field], m.Accuracies[field] = images, lines.Accuracy{Share: float64(k) / float64(len(images)), N: len(images)}
+	return lines.Accuracy{Share: floats.Sum(images) / n, N: w.Images}, images
 }
 
 func normal(rng *rand.Rand, n int) []float64 {

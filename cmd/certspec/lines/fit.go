@@ -138,7 +138,6 @@ func (o *fitOptions) fit(cmd *cobra.Command) (*lines.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.SameImages = true
 		result, err := lines.FitPoints(cmd.Context(), points, o.Options)
 		if err != nil {
 			return nil, err
