@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// suite is what every augmentation goes through: its text, and a digest of views of images of several shapes. A digest changes
+// suite tests an augmentation: its text, and a digest of views of images of several shapes. A digest changes
 // where the streams, the order of draws or any rounding does; it is the same with and without vector instructions, and
 // with fused multiply-add.
 var suite = []struct{ text, digest string }{

@@ -77,16 +77,16 @@ const (
 // The stream gives, in this order:
 //
 //   - w;
-//   - for each chain: the number of the amplitude severity, that of the phase severity, the sign (of the law that has
-//     one), t, the levels of rotation, translation and shear, and uniform numbers for angle, horizontal and vertical
+//   - for each chain: the numbers of the amplitude severity and of the phase severity, the sign (of the law that
+//     has one), t, the levels of rotation, translation and shear, and uniform numbers for angle, horizontal and vertical
 //     translation, and shear, also where they are not used;
 //   - m;
 //   - for each chain and channel a block of the stream (behind what Uint64 has read in steps of 512 bytes) with two
 //     little-endian int32 for each bin, first all of A, then all of φ: k stands for the uniform number (k + ½)·2⁻³² in
 //     (−½, ½).
 //
-// Bins are those of the half spectrum of package fourier, of which the mirrored are overwritten; in the modes real and
-// abs they are all bins, row by row.
+// Bins are numbered as in the half spectrum of package fourier, whose mirrored bins are overwritten; in the
+// modes real and abs they are all bins, row by row.
 type FourierMix struct {
 	Chains       int          // 0 means 3
 	Amplitude    []float64    // severities s of A, in [0, 1]; nil means those of the paper

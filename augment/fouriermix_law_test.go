@@ -160,7 +160,7 @@ func TestRealPartHasHalfTheVariance(t *testing.T) {
 		im := Image{pixel.Shape{Height: 32, Width: 32, Channels: 1}, make([]float32, 1024)}
 		for i := range 400 {
 			clear(im.Values)
-			im.Values[0] = 1 // its spectrum is 1 everywhere, so that that of the view is the multiplier
+			im.Values[0] = 1 // its spectrum is 1 everywhere, so that the view's spectrum is the multiplier
 			d, err := f.Draw(im.Shape, NewStream(Address{Image: uint64(i)}))
 			if err != nil {
 				t.Fatal(err)
@@ -183,7 +183,7 @@ func TestRealPartHasHalfTheVariance(t *testing.T) {
 	}
 	mean, variance := statistics(Hermitian)
 	realMean, realVariance := statistics(realPartMode)
-	// 204,000 numbers each: the standard error of a mean is below .0008 and that of the ratio below .003.
+	// 204,000 numbers each: the standard error of a mean is below .0008, of the ratio below .003.
 	if math.Abs(mean-.900640) > .004 || math.Abs(realMean-.900640) > .004 {
 		t.Errorf("means %v and %v; expected .900640", mean, realMean)
 	}

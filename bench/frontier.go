@@ -286,7 +286,8 @@ func price(s rule.Settings, probabilities []float64) (float64, error) {
 }
 
 // oracle knows the probability of every image, and how many samples each should get: by Clopper-Pearson bounds that need no
-// correction, since the numbers are fixed beforehand. Its steps are those of the concave hulls of radius over samples, the steepest first.
+// correction, since the numbers are fixed beforehand. Its steps follow the concave hulls of radius over
+// samples, the steepest first.
 type oracle struct {
 	images int
 	steps  []step

@@ -20,7 +20,7 @@ func onProcessor(cases []comparison) {
 	}
 }
 
-// clock gives the time that passes, or that of the processor in this process.
+// clock gives the time that passes, or the processor time of this process.
 func clock(processor bool) func() time.Duration {
 	if processor {
 		return processorTime

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime is what this process has spent on processors, by the clock of the scheduler: the
+// processorTime is the time of this process on processors, by the clock of the scheduler: the
 // times of getrusage are estimates by ticks, whose parts may go backwards.
 func processorTime() time.Duration {
 	var t unix.Timespec

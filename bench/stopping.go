@@ -17,8 +17,8 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// everyLook is what somebody finds who looks at an image under the rule anytime after every noise sample, and stops at the first false
-// claim: summed over all ways exactly, and in simulated runs.
+// everyLook is the finding of somebody who looks at an image under the rule anytime after every noise sample,
+// and stops at the first false claim: summed over all ways exactly, and in simulated runs.
 type everyLook struct {
 	Alpha   float64       `json:"alpha"`
 	Horizon int           `json:"horizon"` // noise samples

@@ -9,7 +9,8 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// Over all 2¹² sequences of hits and misses, with the ends of the interval as they are derived, the sum is that of the boundaries.
+// Over all 2¹² sequences of hits and misses, with the ends of the interval as they are derived, the sum equals
+// that by the boundaries.
 func TestStoppingOverAllSequences(t *testing.T) {
 	const alpha, horizon = .5, 12
 	mixture, err := bound.NewMixture(alpha, 60)

@@ -2,7 +2,7 @@ package calib
 
 // BrierConfidences writes into dst the confidences inside the intervals that maximise the Brier score (Emde et al.
 // 2025, section 3). A correct sample gets its lower end, a wrong one its upper end. Their ECE is no bound on the ECE:
-// it may be below that of the clean confidences. The slices have one length.
+// it may be below the score of the clean confidences. The slices have one length.
 func BrierConfidences(dst []float64, correct []bool, lower, upper []float64) {
 	for i, c := range correct {
 		if c {

@@ -7,7 +7,8 @@ import (
 	"github.com/certspec/certspec/calib"
 )
 
-// The claims are those of their functions, and stand in the order that they must: where all hold, jointly, for the population.
+// The claims equal the results of their functions, and stand in the order that they must: where all hold,
+// jointly, for the population.
 func TestClaim(t *testing.T) {
 	bins, err := calib.Uniform(2, calib.LeftClosed)
 	if err != nil {

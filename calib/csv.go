@@ -84,7 +84,7 @@ type column struct {
 	name    string
 	index   int
 	values  *[]float64
-	against int // column of the predictions, where that of the name has labels; −1: none
+	against int // column of the predictions, where the named column has labels; −1: none
 }
 
 // usual are other words for the columns, in small letters.

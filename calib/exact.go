@@ -63,7 +63,7 @@ type reach struct{ low, high uint16 }
 // group sums samples: their number, and their lower ends (of wrong samples) or upper ends (of correct ones).
 type group struct{ n, sum float64 }
 
-// gain is what a bin gives at once: of upper ends u over wrong samples that reach up to it, and of 1−l over
+// gain holds two sums of a bin: of upper ends u over wrong samples that reach up to it, and of 1−l over
 // correct samples that reach down to it.
 type gain struct{ plus, minus float64 }
 

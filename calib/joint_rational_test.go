@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// place is what a sample may do: a bin, and its gap, confidence minus correctness, there.
+// place is a bin that a sample may go to, and its gap, confidence minus correctness, there.
 type place struct {
 	bin int
 	gap *big.Rat

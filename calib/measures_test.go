@@ -193,7 +193,7 @@ func TestKernelTestRefusals(t *testing.T) {
 	if _, err := TestKernel(stopped, two, []float64{0.5, 0.5}, 99, 0); err != context.Canceled {
 		t.Errorf("stopped: %v", err)
 	}
-	// All equal: what ties with the draw counts, so that the p-value is that of the number of hits.
+	// All equal: what ties with the draw counts, so that the p-value follows from the number of hits.
 	if p := must(TestKernel(t.Context(), two, []float64{0.5, 0.5}, 999, 0)).P; p != 1 {
 		t.Errorf("one of two at ½: p = %v, want 1", p)
 	}

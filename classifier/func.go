@@ -11,7 +11,7 @@ import (
 
 // Function is a Go function as a Classifier; see Func. The fields may be set before the first use.
 type Function struct {
-	Name    string // default: that of the Go function
+	Name    string // default: the Go function's name
 	Weights string // its identity in ledgers; default: its name, which says nothing of what it computes
 
 	shape   pixel.Shape

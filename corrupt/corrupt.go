@@ -7,7 +7,7 @@
 // memory. They are the same on every platform, too: no operation rounds differently where a compiler fuses it with
 // another.
 //
-// The strengths are those of 32×32 images. For other sides, every length in pixels (radius, standard deviation of a
+// The strengths are for 32×32 images. For other sides, every length in pixels (radius, standard deviation of a
 // blur, displacement, wavelength) is multiplied by max(1, min(height, width)/32). Grey images are corrupted where that
 // makes sense; a corruption that only moves colour refuses them.
 package corrupt

@@ -81,7 +81,7 @@ func TestArchiveNoise(t *testing.T) {
 	}
 }
 
-// All columns of the noise have one phase, so that it is not that of the paper, whose stream is another one.
+// All columns of the noise have one phase, so that it differs from the paper's noise, whose stream is another one.
 func TestArchiveIsAnotherSetting(t *testing.T) {
 	paper := Setting{Name: "fourier", Centre: 3, Decay: .5, Norm: 8}
 	archive := paper

@@ -127,7 +127,7 @@ type Members struct {
 	Corruptions []string
 }
 
-// Groups are those of the fifteen corruptions of CIFAR-10-C. They are by the image frequencies that they disturb (low,
+// Groups are the groups of CIFAR-10-C's fifteen corruptions, by the image frequencies that they disturb (low,
 // mid and high), and by kind (Hendrycks and Dietterich 2019).
 var Groups = append(byFrequency(),
 	Members{"noise", []string{"gaussian_noise", "shot_noise", "impulse_noise"}},

@@ -124,7 +124,7 @@ type Orbits struct {
 func (o *Orbits) Len() int { return o.list.len }
 
 // Theta is the strength at an index: a whole number; for shifts the pixels down and right, as
-// "1,-2"; for contrast a fraction, that of the middle where the index stands for an open interval.
+// "1,-2"; for contrast a fraction, the middle one where the index stands for an open interval.
 func (o *Orbits) Theta(i int) string { return o.list.theta(i) }
 
 // Spaced gives the indices of n strengths at equal distances, both ends among them. For shifts it
@@ -137,7 +137,7 @@ func (o *Orbits) At() func(dst, src []uint8, i int) { return o.list.build() }
 
 // Outward gives the indices in the order in which they are asked, each with its image: from the
 // strength nearest to no corruption one step up, one down, two up, and so on; where one side ends,
-// the other goes on. The image is nil where it equals that of the neighbour on the inner side. It
+// the other goes on. The image is nil where it equals the image of the neighbour on the inner side. It
 // is good until the next one.
 func (o *Orbits) Outward(image []uint8) iter.Seq2[int, []uint8] {
 	return func(yield func(int, []uint8) bool) {

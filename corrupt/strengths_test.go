@@ -71,7 +71,7 @@ func TestParseStrengthsRefuses(t *testing.T) {
 }
 
 // Outward gives every index once, from no corruption on, and the image exactly where it differs
-// from that of the inner neighbour.
+// from the image of the inner neighbour.
 func TestOutward(t *testing.T) {
 	shape := pixel.Shape{Height: 6, Width: 5, Channels: 3}
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ var (
 	idxTest  = []string{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}
 )
 
-// Sizes and SHA-256 of all official files are those of TensorFlow Datasets
+// Sizes and SHA-256 of all official files come from TensorFlow Datasets
 // (tensorflow_datasets/url_checksums); each was found in other public sources, too.
 
 var mnist = &set{

@@ -108,7 +108,7 @@ func (d *Dataset) name(jpegs bool) string {
 	return name + "[" + strings.Join(parts, ",") + "]"
 }
 
-// Named is the same images under another name than that of their files, as tables and figures for
+// Named is the same images under another name than their files', as tables and figures for
 // others want it. What prepares and selects the images stays in brackets behind it.
 //
 // Errors: a name that is empty or holds a bracket or a control character.

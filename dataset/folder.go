@@ -134,7 +134,7 @@ func isPicture(name string) bool {
 	return false
 }
 
-// leftOut reports whether a file or folder is what a system or program puts beside pictures, as
+// leftOut reports whether a file or folder is one that a system or program puts beside pictures, as
 // .ipynb_checkpoints and __MACOSX.
 func leftOut(name string) bool {
 	switch strings.ToLower(name) {

@@ -118,7 +118,7 @@ type known struct {
 	Pixels  []byte            `json:"pixels"` // the beginning of the SHA-256 of its prepared pixels, pixelsSize bytes
 }
 
-// subset is what is known of some pictures in their versions of then.
+// subset holds the known facts about some pictures in their versions of then.
 type subset struct {
 	Digest   string `json:"digest"`   // "": not known
 	Versions string `json:"versions"` // SHA-256 of them
@@ -263,8 +263,8 @@ func (x *indexer) remember() error {
 	return atomicfile.Write(path, text)
 }
 
-// fresh is what is known, where no file of the set has changed since, and its first image is changed as then; else
-// without a digest.
+// fresh returns the known facts, where no file of the set has changed since, and its first image is changed as
+// then; else without a digest.
 func (x *indexer) fresh(ctx context.Context) (subset, error) {
 	of := x.known.Subsets[x.name()]
 	if of.Digest == "" {

@@ -279,7 +279,7 @@ func decodeLabels(ctx context.Context, file *npyFile) ([]int, error) {
 // maxClasses bounds the labels of a file that does not say how many classes there are.
 const maxClasses = 1 << 20
 
-// npyFile is an open .npy file in C order whose size is what its header says.
+// npyFile is an open .npy file in C order whose size agrees with its header.
 type npyFile struct {
 	io.ReaderAt
 	dtype  string // of itemSizes

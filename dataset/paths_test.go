@@ -42,7 +42,7 @@ func writeNPZ(t *testing.T, path string, arrays map[string][]byte) {
 }
 
 // The arrays of an .npz file are found by the names of MedMNIST and of Keras, the test part first, or by those that are
-// said; the images and labels are those of .npy files of the same values.
+// said; the images and labels equal those in .npy files of the same values.
 func TestArraysOfAnNPZFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	test, train := []byte{1, 2, 3, 4, 5, 6, 7, 8}, []byte{9, 9, 9, 9}

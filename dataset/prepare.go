@@ -21,7 +21,7 @@ import (
 // Images are resized first, to bytes, and cropped then. A radius certified for an image
 // is in the pixels that come out: it bounds no change of the picture before it was resized.
 type Preparation struct {
-	// decoder of JPEG pictures: libjpeg-turbo (also ""), or that of the Go release that built the
+	// decoder of JPEG pictures: libjpeg-turbo (also ""), or the decoder of the Go release that built the
 	// program, as go1.26
 	JPEG   string
 	Border int  // pixels that are cut off each side before all else, as 2 from ObjectNet's pictures

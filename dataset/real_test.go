@@ -58,8 +58,9 @@ func TestRealIDX(t *testing.T) {
 	}
 }
 
-// The SHA-256 of all pixels, and the first label of the last class, are those of the pictures in bytewise order of their
-// paths as Pillow 12.3.0 decodes them; internal/external compares the test images with an installed Pillow.
+// The SHA-256 of all pixels, and the first label of the last class, equal those of the pictures in bytewise
+// order of their paths as Pillow 12.3.0 decodes them; internal/external compares the test images with an
+// installed Pillow.
 func TestRealJPEG(t *testing.T) {
 	for name, want := range map[string]string{
 		"cifar10-jpeg/test":  "5a6aa8185204d80b65d3dfb540696dadd5f10d185ded226a96665d3e0fc6259f",
@@ -75,8 +76,8 @@ func TestRealJPEG(t *testing.T) {
 	}
 }
 
-// Images that a file recorded before names said the decoder are those of then: the digest is that in the card of the
-// network cifar10-resnet20-s025, which Go 1.26 decoded.
+// Images that a file recorded before names said the decoder are decoded as then: the digest is the one in the
+// card of the network cifar10-resnet20-s025, which Go 1.26 decoded.
 func TestRealJPEGOfGo(t *testing.T) {
 	needData(t, "cifar10-jpeg/test[count=1]")
 	d, err := OpenLike("cifar10-jpeg/test", "cifar10-jpeg/test[skip=20]")

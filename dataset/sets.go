@@ -59,7 +59,7 @@ func (s *set) part(name string) (part, bool) {
 	return part{}, false
 }
 
-// load finds and reads a part, and checks that it is what its name says.
+// load finds and reads a part, and checks that it has the content that its name says.
 func (s *set) load(ctx context.Context, p part) (*records, error) {
 	paths, err := s.find(p)
 	if err != nil {

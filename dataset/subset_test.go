@@ -22,14 +22,14 @@ func numbered(t testing.TB, n, classes int, label func(i int) int) *Dataset {
 	for i := range labels {
 		labels[i] = byte(label(i))
 	}
-	labels[0] = byte(classes - 1) // the number of classes is that of the labels
+	labels[0] = byte(classes - 1) // the number of classes follows from the labels
 	dir := t.TempDir()
 	images := testkit.Write(t, npyBytes("|u1", "False", fmt.Sprintf("(%d, 1, 1)", n), make([]byte, n)), dir, "images.npy")
 	labelFile := testkit.Write(t, npyBytes("|u1", "False", fmt.Sprintf("(%d,)", n), labels), dir, "labels.npy")
 	return mustOpen(t, "npy:"+images+","+labelFile)
 }
 
-// The numbers of images are those of the published protocols: spec of the certification scripts of
+// The numbers of images are from the published protocols: spec of the certification scripts of
 // Cohen et al. (2019), where image i is taken iff i mod skip = 0 and the loop stops at i = max.
 func TestSubsetsOfTheField(t *testing.T) {
 	cifar := numbered(t, 10_000, 10, func(i int) int { return i / 1000 })
@@ -152,7 +152,7 @@ func TestBalancedSamples(t *testing.T) {
 			for class, m := range total {
 				share := float64(len(kept)) * float64(m) / float64(len(ids))
 				// With k classes, a class is off its share by less than 1/2 + k/2 images: its own
-				// rounding and that of the others.
+				// rounding and the others'.
 				if math.Abs(float64(got[class])-share) > 0.5+float64(len(total))/2 {
 					t.Fatalf("class %d has %d of %d images; its share is %.1f", class, got[class], len(kept), share)
 				}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The digests are those of a second implementation of the drawing, in Python with exact
+// The digests come from a second implementation of the drawing, in Python with exact
 // integers, over the first 100 images of each split: they must be the same on every platform.
 func TestSyntheticBytes(t *testing.T) {
 	for seed, want := range map[uint64]string{

@@ -108,7 +108,7 @@ func pointsOf(boxes []feedforward.Box) (points [][]float64) {
 	return points
 }
 
-// at compares at inputs; box gives that of the layers where ONNX Runtime gets x.
+// at compares at inputs; box gives the box of the layers where ONNX Runtime gets x.
 func (c *comparison) at(ctx context.Context, points [][]float64, box func(x []float64) (feedforward.Box, error)) error {
 	for i := range c.runtimes {
 		var err error

@@ -273,7 +273,7 @@ func samples(data *dataset.Images, times int, sigma float64) classifier.Batch {
 	return batch
 }
 
-// logits are those of a batch, row by row, each less its largest.
+// logits are the logits of a batch, row by row, each less its largest.
 type logits struct {
 	k     int
 	class []int32

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Gradients of a network on XLA, of its layers in Go, and central differences of the model itself are those of one
+// Gradients of a network on XLA, of its layers in Go, and central differences of the model itself agree: it is one
 // network.
 func TestGradientsAgree(t *testing.T) {
 	data, err := dataset.Open("synthetic/test[count=1]")

@@ -88,7 +88,7 @@ func TestCardOfAnotherNetwork(t *testing.T) {
 	}
 }
 
-// A finished ledger of version 2 opens and replays under the identity that it has: that of the whole
+// A finished ledger of version 2 opens and replays under the identity that it has: the one of the whole
 // file or, of a model file, of the exported file with its card. An unfinished one does not go on.
 func TestOldLedgersReplay(t *testing.T) {
 	engines.NeedONNXRuntime(t)

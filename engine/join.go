@@ -15,7 +15,7 @@ import (
 const trainedKey = "certspec_trained"
 
 // Join sets the discriminator of a network that prood trained, or a network with one output, beside
-// any classifier, and writes both as one ONNX file; see onnx.Join. A nil shift is that of the
+// any classifier, and writes both as one ONNX file; see onnx.Join. A nil shift stands for the shift of the
 // discriminator's own posterior, or 0.
 func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	var sources [2]onnx.Source

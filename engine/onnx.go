@@ -78,9 +78,9 @@ func withGraph(id classifier.Identity, weights string) classifier.Identity {
 	return id
 }
 
-// FormerIdentities are those of ledgers of the versions 1 and 2, for a replay of them. The identity named the
-// weights alone, without what is done to images before them, and on ONNX Runtime a digest of the exported file,
-// which holds the card: as it is, and as it was before cards named a method of training.
+// FormerIdentities are the identities in ledgers of the versions 1 and 2, for a replay of them. The identity
+// named the weights alone, without what is done to images before them, and on ONNX Runtime a digest of the
+// exported file, which holds the card: as it is, and as it was before cards named a method of training.
 func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 	n, err := m.load()
 	if err != nil {

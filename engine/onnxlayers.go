@@ -190,7 +190,7 @@ func agreeRow(want []float64, row []float32) (compared int, err error) {
 // Info names the file, what computes in it and the engine.
 func (n *layered) Info() (classifier.Info, error) { return n.info, nil }
 
-// Details are those of the file.
+// Details are the file's.
 func (n *layered) Details() (onnx.Details, error) { return n.details, nil }
 
 // Classify evaluates the batch in one call of the graph.

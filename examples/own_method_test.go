@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// runElsewhere runs a program of a folder here in another module, and returns what it prints; out is what it takes as its argument.
+// runElsewhere runs a program of a folder here in another module, and returns what it prints; out is its argument.
 func runElsewhere(t *testing.T, folder, variable, out string, files ...string) string {
 	t.Helper()
 	if out, err := exec.Command("go", "env", "CGO_ENABLED").Output(); err != nil || strings.TrimSpace(string(out)) != "1" {

@@ -48,7 +48,7 @@ const (
 	extraTerms = 16
 )
 
-// gamma is what a sum of n products in float32 may be off by, relative to the sum of their magnitudes, γ_m =
+// gamma is the error of a sum of n products in float32, relative to the sum of their magnitudes, γ_m =
 // m·u/(1−m·u) with m = n + extraTerms (Higham 2002, lemma 3.1), and our own float64 rounding besides; 0 in plain
 // arithmetic.
 func (a Arithmetic) gamma(n int) float64 {

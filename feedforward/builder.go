@@ -53,7 +53,7 @@ func (b *Builder) with(parameters ...[]float64) *Builder {
 	return b
 }
 
-// Network is the finished network, whose outputs are those of a layer. Errors: the first that a layer had.
+// Network is the finished network, whose outputs are a layer's. Errors: the first that a layer had.
 func (b *Builder) Network(output int) (*Network, error) {
 	if b.err != nil {
 		return nil, b.err

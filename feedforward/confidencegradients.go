@@ -7,7 +7,7 @@ import (
 )
 
 // ConfidenceGradients gives, at each point, the probability of a class, by the softmax of the outputs, and its
-// gradient by the point. Errors are those of VectorJacobians.
+// gradient by the point. Errors: as of VectorJacobians.
 func (n *Network) ConfidenceGradients(ctx context.Context, points [][]float64, classes []int32) (
 	confidences []float64, gradients [][]float64, err error) {
 	confidences = make([]float64, len(points))

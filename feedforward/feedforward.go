@@ -66,7 +66,7 @@ type node struct {
 	terms      int     // of the sums that its values are, scaled and moved; 0: of none
 }
 
-// layer is what a node computes. Slices in and out hold one tensor each; none of them may be kept
+// layer is the function that a node computes. Slices in and out hold one tensor each; none of them may be kept
 // or changed, but for those that a method returns or is told to fill.
 type layer interface {
 	// forward writes the layer's values at the inputs.
@@ -154,7 +154,7 @@ func (n *Network) Forward(x []float64) ([]float64, error) {
 }
 
 // VectorJacobian returns the outputs f(x) and, for a vector v of one value an output, the product vᵀ·∂f/∂x. At a kink
-// (ReLU at 0, equal values under a maximum) it takes the derivative 0 from the left, and that of the first
+// (ReLU at 0, equal values under a maximum) it takes the derivative 0 from the left, and the derivative of the first
 // maximum. v is computed from the outputs by the function given.
 func (n *Network) VectorJacobian(x []float64, v func(outputs []float64) []float64) (outputs, gradient []float64,
 	err error) {

@@ -27,7 +27,8 @@ func manyOutputs(t testing.TB, rng *rand.Rand, outputs int, apart float64) *Netw
 	return n
 }
 
-// The bounds on the confidence are those of all differences, whichever pairs are left out, and most are where classes lie apart.
+// The bounds on the confidence equal those by all differences, whichever pairs are left out, and most are where
+// classes lie apart.
 func TestConfidenceOfLeadingPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 1))
 	for trial := range 300 {

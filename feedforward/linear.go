@@ -31,7 +31,7 @@ type folding struct {
 	constants    int
 }
 
-// bias of a layer: output i has b[i/times]. Rounding errors are those of the magnitude, at least |b|; nil:
+// bias of a layer: output i has b[i/times]. Rounding errors follow the magnitude, at least |b|; nil:
 // of |b|. No b: 0.
 type bias struct {
 	b, magnitude []float64
@@ -39,7 +39,7 @@ type bias struct {
 	terms        int // of the sum that an engine may add it to, before the first product or after the last
 }
 
-// size is what of the bias of output i enters rounding errors.
+// size is the part of the bias of output i that enters rounding errors.
 func (b bias) size(i int) float64 {
 	switch {
 	case b.magnitude != nil:

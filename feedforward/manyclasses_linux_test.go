@@ -9,7 +9,8 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
-// Confidences of 6,000 classes, whose pairs take 324 MB, are bounded in memory that grows with their number, not with that of their pairs.
+// Confidences of 6,000 classes, whose pairs take 324 MB, are bounded in memory that grows with their number,
+// not with the number of their pairs.
 func TestConfidenceOfManyClasses(t *testing.T) {
 	const classes = 6_000
 	if testing.Short() {

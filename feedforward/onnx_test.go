@@ -244,7 +244,7 @@ func TestCastOfConstants(t *testing.T) {
 	}
 }
 
-// Arithmetic on constants is that of their type; where engines may differ, it is refused.
+// Arithmetic on constants is done in their type; where engines may differ, it is refused.
 func TestArithmeticOnConstants(t *testing.T) {
 	sum := func(op string, a, b onnxfile.Tensor) *drawing {
 		a.Name, b.Name = "a", "b"

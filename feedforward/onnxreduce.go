@@ -9,7 +9,7 @@ import (
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// reduceMean is global average pooling where the axes are those of the image; other axes become those of one.
+// reduceMean is global average pooling where the axes are the image's; other axes become axes of length one.
 func (r *reader) reduceMean(n *onnxfile.Node) (int, string) {
 	in, dims, reason := r.result(n)
 	if reason != "" {

@@ -60,7 +60,7 @@ func (r *reader) keepsBatch(n *onnxfile.Node) string {
 	return ""
 }
 
-// shaped is a layer with other dimensions, of which the first is that of the batch.
+// shaped is a layer with other dimensions, of which the first is the batch.
 func (r *reader) shaped(in int, dims []int) (int, string) {
 	switch shape := r.b.Shape(in); {
 	case len(dims) == 0 || dims[0] != 1:
@@ -72,7 +72,7 @@ func (r *reader) shaped(in int, dims []int) (int, string) {
 	return r.b.Reshape(in, dims[1:]...), ""
 }
 
-// repeated is a layer with larger dimensions by NumPy's rule, of which the first is that of the batch.
+// repeated is a layer with larger dimensions by NumPy's rule, of which the first is the batch.
 func (r *reader) repeated(in int, dims []int) (int, string) {
 	if array.Size(dims) == r.b.Shape(in).Size() {
 		return r.shaped(in, dims)

@@ -127,7 +127,8 @@ func differences(t *testing.T, n *Network, box Box, method Method) []float64 {
 	return u
 }
 
-// Where no weight is negative, intervals are those of the two opposite corners: all lower ends, all upper ends.
+// Where no weight is negative, intervals end at the values of the two opposite corners: all lower ends, all
+// upper ends.
 func TestNonNegativeWeightsAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 10))
 	for range 20 {

@@ -23,8 +23,9 @@ func posterior(t *testing.T, classes int, scale float64) *Network {
 	return n
 }
 
-// The values are those of the formula, the gradient is that of differences, no sample exceeds the bounds, and where nothing is known of the
-// classifier the bound is π̄ + (1 − π̄)/K of the largest h (Meinke, Bitterwolf and Hein 2022).
+// The values equal the formula's, the gradient equals differences, no sample exceeds the bounds, and where
+// nothing is known of the classifier the bound is π̄ + (1 − π̄)/K of the largest h (Meinke, Bitterwolf and Hein
+// 2022).
 func TestPosterior(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const classes = 4

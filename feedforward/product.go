@@ -53,7 +53,7 @@ func (product) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	}
 }
 
-// productError is what a product of numbers of these magnitudes in float32 may be off by.
+// productError bounds the error of a product of numbers of these magnitudes in float32.
 func productError(x, y float64, a Arithmetic) float64 {
 	if a == Plain {
 		return 0

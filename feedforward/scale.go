@@ -45,8 +45,8 @@ func (l *scale) terms() int           { return 1 }
 func (l *scale) folding() folding     { return l.fold }
 func (l *scale) sizes() (in, out int) { return len(l.s) * l.times, len(l.s) * l.times }
 
-// Scale is y_i = s_i·x_i + t_i, with one s and t a value. size is what of t's parts enters rounding errors, at least
-// |t|; nil for |t|.
+// Scale is y_i = s_i·x_i + t_i, with one s and t a value. size is the sum of t's parts that enter rounding
+// errors, at least |t|; nil for |t|.
 func (b *Builder) Scale(in int, s, t, size []float64) int {
 	n := b.Shape(in).Size()
 	if len(s) != n || len(t) != n || size != nil && len(size) != n {

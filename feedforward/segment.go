@@ -58,7 +58,7 @@ type line struct {
 
 // straight is a layer that takes lines to lines.
 type straight interface {
-	// along is the line of the outputs; in encloses that of the inputs.
+	// along is the line of the outputs; in encloses the line of the inputs.
 	along(ctx context.Context, l *line, in Box, size int, a Arithmetic) *line
 }
 

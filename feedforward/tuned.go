@@ -168,7 +168,7 @@ func (s step) walkTuned(at int) {
 	}
 }
 
-// slackOfSlopes is what a coefficient of at most 1 costs on a value of magnitude m.
+// slackOfSlopes is the cost of a coefficient of at most 1 on a value of magnitude m.
 func (s step) slackOfSlopes(m float64) float64 { return (s.off[0]+4*single)*m + 8*host*m }
 
 // worst evaluates the lines of each row, forward from the input that its bound stands for: z are then the derivatives
@@ -286,7 +286,7 @@ type tuning struct {
 }
 
 // tune is crown with slopes that are optimised row by row: each step is a bound, and the smallest counts. A bound that
-// is below zero needs no more, where that is what is asked for.
+// is below zero needs no more, where only that is asked.
 func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets []float64, t *tuned, how tuning,
 	a Arithmetic) ([]float64, error) {
 	var best []float64
@@ -299,7 +299,7 @@ func (n *Network) tune(ctx context.Context, r *region, from int, rows, offsets [
 			defer t.release()
 		}
 		last := k == how.steps-1
-		if w.tuned = t; !last { // whose inputs of ReLUs are those of the step before
+		if w.tuned = t; !last { // whose inputs of ReLUs come from the step before
 			t.release()
 		}
 		g, err := w.back(from, rows, offsets)

@@ -251,7 +251,7 @@ func (w *walk) apart(g [][]kernel.RowLane, from int) (input []kernel.RowLane, er
 	return input, nil
 }
 
-// finish is what bounds of rows on the input are; no rows: the outputs do not depend on it.
+// finish gives the bounds of rows on the input; no rows: the outputs do not depend on it.
 func (w *walk) finish(g []kernel.RowLane, offsets []float64) []float64 {
 	if g != nil {
 		defer give(g)

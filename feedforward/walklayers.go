@@ -141,7 +141,7 @@ func (l *concat) walk(s step, at int) {
 	}
 }
 
-// passed is what the coefficients on an input may be off by, for a value that goes to output i as it is.
+// passed bounds the error of the coefficients on an input, for a value that goes to output i as it is.
 func (s step) passed(in, i int) float64 {
 	if s.a == Plain {
 		return 0

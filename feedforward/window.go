@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// windows are those of a pooling layer: which inputs an output is made of. An output's rows and columns are known
-// apart.
+// windows are the windows of a pooling layer: which inputs an output is made of. An output's rows and columns
+// are known apart.
 type windows struct {
 	options    ConvOptions
 	in, out    Shape // channels × height × width

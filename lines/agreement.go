@@ -7,8 +7,9 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Agreement is what predictions without labels say about accuracy under a shift (Baek et al. 2022, "Agreement on the
-// line"): where models lie on the line, their pairwise agreement does, too, with nearly the same slope and intercept.
+// Agreement holds estimates by predictions without labels of accuracy under a shift (Baek et al. 2022,
+// "Agreement on the line"): where models lie on the line, their pairwise agreement does, too, with nearly the
+// same slope and intercept.
 type Agreement struct {
 	// probit of agreement under the shift on probit of agreement without it, over all pairs
 	Line     Line            `json:"line"`
@@ -46,7 +47,7 @@ type AgreementPair struct {
 }
 
 // Agree estimates the accuracy of each model under a shift without labels of the shifted images. id and shifted are the
-// predictions of the same models in the same order. labels are those of the set without shift. truth, if not nil, holds
+// predictions of the same models in the same order. labels are for the set without shift. truth, if not nil, holds
 // the labels of the shifted set.
 //
 // ALine-S maps the accuracy without shift through the agreement line. ALine-D solves, by least squares over all pairs i

@@ -62,9 +62,9 @@ func (r Record) model() (Model, error) {
 	return m, m.check()
 }
 
-// PutRecord adds a record to a file of records, or replaces that of the same model. It creates the file where it is
-// missing. Several processes may do so at once. A last line that is cut off is dropped. Errors: a record that
-// Read would refuse; a file that it would.
+// PutRecord adds a record to a file of records, or replaces the record of the same model. It creates the file
+// where it is missing. Several processes may do so at once. A last line that is cut off is dropped. Errors: a
+// record that Read would refuse; a file that it would.
 func PutRecord(path string, r Record) error {
 	if _, err := r.model(); err != nil {
 		return fmt.Errorf("lines: model %q: %w", r.Model, err)

@@ -16,7 +16,7 @@ func Listed() (all [][3]string) {
 	return all
 }
 
-// Shown is what a function shows in a page.
+// Shown is the output of a function in a page.
 func Shown(show func()) (all []map[protocol.MIMEType]any) {
 	before := send
 	inNotebook, send = true, func(d *protocol.DisplayData) { all = append(all, d.Data) }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Where nobody can move a slider, a live figure is that of the first choice; a move that is no choice is left out.
+// Where nobody can move a slider, a live figure shows the first choice; a move that is no choice is left out.
 func TestLiveWithoutAReader(t *testing.T) {
 	sent := page(t)
 	t.Setenv(batchVariable, "1")

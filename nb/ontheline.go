@@ -21,7 +21,7 @@ func OnTheLine(models lines.Models, x, y, by string) *Figure {
 }
 
 // LinesBy draws a panel for each shift and group of models, as in figures 2 and 3 of Fridovich-Keil et al. (2022); with
-// best, against the number that predicts best, as in figures 10 and 11. Shifts are those of the grouping, or the ones
+// best, against the number that predicts best, as in figures 10 and 11. Shifts come from the grouping, or the ones
 // given.
 func LinesBy(models lines.Models, by lines.Grouping, best bool, shifts ...string) *Figure {
 	if len(shifts) > 0 {

@@ -66,7 +66,7 @@ func calibrated(all []confidences.Certified) []any {
 }
 
 // Reliability draws the reliability diagram of a run with scores: of the images that are certified at a radius, with 15
-// bins and their counts. At radius 0 the confidences are those of the smoothed classifier; at a larger one they are as
+// bins and their counts. At radius 0 the confidences are the smoothed classifier's; at a larger one they are as
 // badly calibrated as they can become within it. An error ends the cell.
 func Reliability(run *rs.Run, radius float64) *Figure {
 	all, err := certifiedConfidences(run, []float64{radius})

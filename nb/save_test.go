@@ -204,7 +204,8 @@ func TestShowOfASweep(t *testing.T) {
 	}
 }
 
-// The difference of two runs is that of their rows, image by image; what differs stands first, and both curves are drawn.
+// The difference of two runs is taken of their rows, image by image; what differs stands first, and both curves
+// are drawn.
 func TestCompare(t *testing.T) {
 	sent := page(t)
 	a, b := run(0.25, 0.5, 0.2, 0.3, 0.4), run(0.25, 0.6, 0.3, 0.4, 0.5)

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// shownBy is what values put into the page: its words, and how many pictures.
+// shownBy gives the page of values: its words, and how many pictures.
 func shownBy(t *testing.T, values ...any) (text string, pictures int) {
 	t.Helper()
 	sent := page(t)

@@ -46,7 +46,7 @@ type Estimate struct {
 // AAUC of the foreign ones as attacks found them, GAUC of their upper bounds. So no image of their balls ranks better
 // for the attacker than GAUC says. In forms that begin with C, ties count as lost (Bitterwolf et al. 2020, equations 16
 // and 17, appendix C). FPR95 is the share of foreign images that reach the confidence that 95 % of the own images
-// reach, GFPR95 that of their bounds.
+// reach, GFPR95 the rate by their bounds.
 type Comparison struct {
 	In        Side                `json:"in"`
 	Foreign   Side                `json:"foreign"`

@@ -333,7 +333,7 @@ func measured(t *testing.T, n *feedforward.Network, data imageset.Source) *Measu
 	return m
 }
 
-// What resamples count by ranks is what Area counts.
+// Resamples count by ranks as Area does.
 func TestBootstrapCountsAsAreaDoes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 200 {

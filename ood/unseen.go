@@ -95,7 +95,7 @@ func apart(a, b string) bool {
 	return false
 }
 
-// classes are those of the first choice of classes in a name; later ones have fewer.
+// classes are the classes of the first choice in a name; later ones have fewer.
 func classes(name string) []string {
 	_, list, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 	for _, s := range strings.Split(list, ",") {

@@ -95,7 +95,7 @@ func total(parts []part) (variance float64) {
 }
 
 // common is the share of a statistic's variance over resamples that is not of a model by itself: 1 − V/variance,
-// where V is what leaving out one model changes from resample to resample.
+// where V is the change by leaving out one model from resample to resample.
 func (r *resamples) common(d Design, levels []level, k int, variance float64) float64 {
 	own, at := 0., 0
 	for _, l := range levels {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Above many members the percentiles are those of resamples, within the error of drawing them: for radii of which
+// Above many members the percentiles equal those of resamples, within the error of drawing them: for radii of which
 // many are 0, differences of both signs, and shares.
 func TestMeansOfMany(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
@@ -53,7 +53,7 @@ func TestMeansOfMany(t *testing.T) {
 	}
 }
 
-// A skewness of one value among very many is not expanded: the quantiles are those of a Poisson law.
+// A skewness of one value among very many is not expanded: the quantiles follow a Poisson law.
 func TestMeansOfFewThatDiffer(t *testing.T) {
 	values := make([]float64, many+1)
 	values[17] = 1

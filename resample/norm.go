@@ -19,7 +19,7 @@ import (
 //
 //	U = Σ_k |c°_k+ε_k| − |c°_k|,  L = Σ_k sign(c_k)·ε_k ≤ U
 //
-// bound from above and below how far a norm of the sample exceeds that of the population, the latter since |x| ≥
+// bound from above and below how far a norm of the sample exceeds the population's, the latter since |x| ≥
 // x·sign(c). The interval is [θ − q(1−α/2), θ − q(α/2)] with U for groups of positive weight and L for the others
 // at the lower end, and the other way round at the upper. It errs on the wide side; it always holds θ in practice;
 // where no weight is negative, it is cut at 0. Of fewer than ten images nothing is known: the interval is all that
@@ -123,7 +123,7 @@ func norm(own, kept []float64, values, alone [][]float64, sizes []int, weights [
 	for g, size := range sizes {
 		w := weights[g]
 		positive = positive && w >= 0
-		up, down := over, under // of what a norm of the sample exceeds that of the population by
+		up, down := over, under // of the excess of a norm of the sample over the population's
 		if w < 0 {
 			up, down = under, over
 		}

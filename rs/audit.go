@@ -111,7 +111,7 @@ func (a *audit) share() int { return shareOf(a.header.Shard, a.header.Data.Image
 // complete reports whether all images are decided.
 func (a *audit) complete() bool { return a.images == a.share() }
 
-// claims is what the looks prove.
+// claims are the proofs of the looks.
 func (a *audit) claims() ledger.Claims {
 	return (&Run{Header: a.header, Rows: a.rows}).claims()
 }

@@ -65,7 +65,7 @@ func (r *Run) Bands(delta float64, radii ...float64) (Bands, error) {
 	if b.Images = len(lower); b.Images == 0 {
 		return Bands{}, optionErrorf("the images have no labels, so there is no accuracy to bound")
 	}
-	for ; b.Failures < b.Images; b.Failures++ { // P[Bin(N, α) > k] ≤ δ is what the bound on k+1 of N says
+	for ; b.Failures < b.Images; b.Failures++ { // the bound on k+1 of N says P[Bin(N, α) > k] ≤ δ
 		least, err := bound.Lower(b.Failures+1, b.Images, delta)
 		if err != nil {
 			return Bands{}, optionErrorf("delta: %v", err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Canonical writes the canonical form of a ledger to another file: the part of an interrupted run that stays.
-// Provisional lines and a torn tail are dropped. Looks are in the order of the file, which is that of the data. Scores
+// Provisional lines and a torn tail are dropped. Looks are in the order of the file, as the data. Scores
 // beside the ledger are treated alike. Where all images are decided, the claims and the digest follow from them.
 //
 // It is a function of the ledger, and gives its own output the same bytes: a closed ledger is its own canonical form.

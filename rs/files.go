@@ -94,7 +94,7 @@ func (f *files) append(looks []scoredLook) {
 	}
 }
 
-// sync makes the work so far safe from a kill or a power cut. Provisional looks are those of images under way;
+// sync makes the work so far safe from a kill or a power cut. Provisional looks belong to images under way;
 // comparisons are written now and then, at last all.
 func (f *files) sync(provisional []scoredLook, again *recheck, last bool) error {
 	if f.writer == nil {

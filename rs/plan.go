@@ -43,8 +43,8 @@ func (p Plan) MaxSamples() int { return p.of.MaxSamples() }
 func (p Plan) RadiusCap() float64 { return p.of.RadiusCap() }
 
 // Forecast returns the noise samples that an image takes whose class has a probability, those of the selection
-// included, and the radius that it gets. Every look sees the expected share of hits. The mean over many images is what
-// a plan of time needs.
+// included, and the radius that it gets. Every look sees the expected share of hits. A plan of time needs the
+// mean over many images.
 func (p Plan) Forecast(probability float64) (samples int, radius float64) {
 	return p.of.Forecast(probability)
 }

@@ -18,7 +18,7 @@ import (
 // PredictOptions says how to predict. Only Sigma has no default.
 type PredictOptions struct {
 	Sigma   float64   // standard deviation of the noise, unit: full range of a value; > 0
-	Alpha   float64   // bound on the probability that the class is not that of the smoothed classifier; default 0.001
+	Alpha   float64   // bound on the probability that the class is not the smoothed classifier's; default 0.001
 	Samples int       // noise samples, a multiple of Block; default 1,000
 	Block   int       // samples in one call of the model; default 100
 	Noise   noise.Law // as in Options
@@ -50,7 +50,7 @@ func (p Prediction) String() string {
 // Predict finds the class of the smoothed classifier at one image (HWC, of the model's shape), or abstains.
 //
 // Let n₁ ≥ n₂ be the two largest class counts. It returns the class of n₁ if the two-sided exact binomial test of
-// probability ½ on n₁ of n₁+n₂ has a p-value of at most Alpha. The class is then that of the smoothed classifier with
+// probability ½ on n₁ of n₁+n₂ has a p-value of at most Alpha. The class is then the smoothed classifier's with
 // probability at least 1−Alpha (PREDICT of Cohen, Rosenfeld and Kolter 2019). It claims no radius. Misses count as
 // votes for a class of their own that is never returned.
 func Predict(ctx context.Context, model classifier.Classifier, image []uint8, opt PredictOptions) (Prediction, error) {

@@ -64,7 +64,7 @@ func (r *recheck) newBatch(n int, grid bool) classifier.Batch {
 func (r *recheck) own() int { return (3*r.block + 9) / 10 }
 
 // take keeps some noise samples of a block that was classified, and asks again when there are enough. The error is a
-// classifier.ErrImpure where an answer changed, else that of the model.
+// classifier.ErrImpure where an answer changed, else the model's error.
 func (r *recheck) take(ctx context.Context, buf *buffer, image, block int) error {
 	if r == nil || !r.mu.TryLock() {
 		return nil
@@ -119,7 +119,7 @@ func (r *recheck) ask(ctx context.Context) error {
 	return r.found.Err(r.model.Info.Name)
 }
 
-// unwritten is what was found since it was last asked.
+// unwritten returns the findings since it was last asked.
 func (r *recheck) unwritten() purity.Found {
 	if r == nil {
 		return purity.Found{}

@@ -100,7 +100,7 @@ type Options struct {
 	// the ledger; 0: no
 	Scores int
 	// with Scores: keep the largest score h of each noise sample, rescaled to (K·h − 1)/(K − 1) for
-	// K classes, instead of that of the class
+	// K classes, instead of the score of the class
 	TopScores bool
 
 	Shard Shard // the part of the run to do; zero: all of it

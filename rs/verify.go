@@ -37,7 +37,7 @@ func (v Verified) String() string {
 // and must have been closed with it. Where they are missing, all else is checked.
 //
 // What does not hold is a *ledger.FormatError with the line and the reason. An unfinished ledger is an
-// *UnfinishedError. Whether the counts are those of the model only Replay can tell.
+// *UnfinishedError. Only Replay can tell whether the counts are the model's.
 func Verify(ctx context.Context, path string) (Verified, error) {
 	a, err := newAudit(ctx, path)
 	if err != nil {

@@ -104,7 +104,7 @@ func (d *SpectrumDifference) Profile() []Ring {
 	return rings
 }
 
-// Profile is the radial profile of the mean amplitude. The ends of a ring are those of the middle 90 % of the images,
+// Profile is the radial profile of the mean amplitude. The ends of a ring hold the middle 90 % of the images,
 // where these are known one by one (Source.IDs).
 func (s *Spectrum) Profile() []Ring {
 	rings := s.Amplitude.Profile()
@@ -120,7 +120,7 @@ func (s *Spectrum) Profile() []Ring {
 	return rings
 }
 
-// Outlier is an image whose amplitude at one frequency is unlike that of the others.
+// Outlier is an image whose amplitude at one frequency is unlike the others'.
 type Outlier struct {
 	Image     int     `json:"image"`     // id
 	Frequency int     `json:"frequency"` // of the ring where it is most unlike the others

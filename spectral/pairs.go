@@ -90,7 +90,7 @@ func twoByTwo(list, first, second []int) []Pair {
 
 // pixelPairs draws pairs for paths in pixel space, each class and each two classes being given as many: within
 // the classes in their order, then between the classes i < k in lexicographic order, the first image being of class i.
-// The indices are those of the released code of Fridovich-Keil et al. (2022), which draws one permutation of the
+// The indices follow the released code of Fridovich-Keil et al. (2022), which draws one permutation of the
 // places in a class for each: with 200 pairs, CIFAR-10 has 2,000 within and 9,000 between. Where classes are not of
 // equal size, the smaller of the two is permuted.
 func pixelPairs(labels []int, classes, pairs int) (within, between []Pair, err error) {

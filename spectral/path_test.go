@@ -239,7 +239,7 @@ func TestMeanAlongThePhasePath(t *testing.T) {
 			t.Errorf("mean %v at point %d, want %v", mean(x), j, want)
 		}
 	}
-	// In normalized space the signs are those of the normalized means.
+	// In normalized space the signs are the normalized means' signs.
 	dark := Normalization{[]float64{m + .3}, []float64{.25}}
 	bright := randomImage(shape, 7)
 	for k := range bright {

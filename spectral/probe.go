@@ -77,7 +77,7 @@ func Signs(shape pixel.Shape, f Frequency, seed, image uint64) int {
 	return int(sha256.Sum256(fmt.Appendf(nil, "spectral probe|v1|%d|u=%d|v=%d|image=%d", seed, f.U, f.V, image))[0])
 }
 
-// Shared is the same sign in all channels, that of the first.
+// Shared is the same sign in all channels, the first one's.
 func Shared(signs int) int { return -(signs & 1) }
 
 // AddTo writes a stored image with the probe added, in grid steps, to dst. It panics where lengths do not fit.

@@ -17,7 +17,7 @@ type ProbeOptions struct {
 }
 
 // Probed returns a data set whose images have the Probe of a frequency added: on the grid of 8-bit images and unclipped
-// (dataset.Images.Offsets), or real (with dataset.Images.Residues). The signs are those of Signs, keyed by the id of
+// (dataset.Images.Offsets), or real (with dataset.Images.Residues). The signs come from Signs, keyed by the id of
 // the image. So f and −f give the same set, under the same name.
 //
 // A norm out of range and a frequency that the images do not have are errors of Load.

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// normal are results whose differences are normal with the standard error 1, so that intervals and p-values are those of
+// normal are results whose differences are normal with the standard error 1, so that intervals and p-values follow
 // a table of Φ.
 type normal map[Cell]float64
 

@@ -57,7 +57,7 @@ func ColumnOf(key Key, rows rs.Rows, of func(rs.Row) float64) *Column {
 
 // Form says how a file of columns is written: image, Label, and a column for each set and name.
 type Form struct {
-	Suffix   string // of the file's name, behind that of the network
+	Suffix   string // of the file's name, behind the network's
 	Label    string // heading of the second column: label, or correct
 	Decimals int    // of values; −1: as many as they need
 	Most     float64
@@ -65,7 +65,7 @@ type Form struct {
 	// Gaps says that an image without a value is part of the column. Else it is not one of the
 	// set's images.
 	Gaps bool
-	// Column is what a heading stands for, Heading what a column is headed.
+	// Column is the column of a heading, Heading the heading of a column.
 	Column  func(heading string) (set, name string)
 	Heading func(set, name string) string
 }
@@ -158,7 +158,7 @@ func (f Form) ReadColumns(text []byte, network string) ([]*Column, error) {
 	return columns, nil
 }
 
-// take adds an image to a column. The error is what was expected.
+// take adds an image to a column. The error says what was expected.
 func (f Form) take(c *Column, image, label int, text string) error {
 	value, mark := math.NaN(), ""
 	switch {
@@ -179,7 +179,7 @@ func (f Form) take(c *Column, image, label int, text string) error {
 	return nil
 }
 
-// Text is what a file of columns holds. An image has one label in all of them.
+// Text is the content of a file of columns. An image has one label in all of them.
 func (f Form) Text(columns []*Column) []byte {
 	labels := map[int]int{}
 	cells := make([]map[int]string, len(columns))

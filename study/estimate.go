@@ -84,7 +84,7 @@ func (f *Folder) samples(c Cell) (all []sample, err error) {
 	return all, err
 }
 
-// starts are those of a row that have some sets: of a mean over images, each with the mean over its orders.
+// starts are the starts of a row that have some sets: of a mean over images, each with the mean over its orders.
 func (f *Folder) starts(row Row, q Quantity, sets []string) (all []sample, err error) {
 	for _, start := range row.Starts {
 		s, err := f.sample(start, q, sets)

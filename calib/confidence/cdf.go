@@ -108,7 +108,7 @@ func (b *Band) At(t float64) (*Shift, error) {
 // by the Gaussian shift. The band holds at all thresholds together, so that they may depend on the scores. With
 // every score as a threshold the interval lies inside that of Standard.
 //
-// Errors: those of Distribution.Check; N other than that of the band; as *InputError.
+// Errors: those of Distribution.Check; N other than the band's; as *InputError.
 func (s *Shift) CDF(d *Distribution) (calib.Bounds, error) {
 	if err := d.Check(); err != nil {
 		return calib.Bounds{}, err

@@ -138,7 +138,7 @@ func checkBand(halfWidth, t float64) error {
 	return checkShift(t)
 }
 
-// OfTop turns the interval of the confidence in a fixed class into that of the largest of all classes' mean
+// OfTop turns the interval of the confidence in a fixed class into one of the largest of all classes' mean
 // scores, where these add up to 1:
 //
 //	l = max(l, 1/K),  u = max(u, 1−l).

@@ -18,7 +18,7 @@ func must[T any](v T, err error) T {
 
 func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
 
-// Section 11.B of the specification: two-sided half-widths at α = .001. They are those of one side at α/2.
+// Section 11.B of the specification: two-sided half-widths at α = .001. They equal one-sided half-widths at α/2.
 func TestHalfWidth(t *testing.T) {
 	for n, want := range map[int][2]float64{100: {.185846, .194947}, 1000: {.058770, .061648}, 10_000: {.018585, .019495}, 100_000: {.005877, .006165}} {
 		two, one := must(HalfWidth(n, .001)), must(HalfWidth(n, .002))

@@ -27,7 +27,7 @@ func ParseMethod(name string) (Method, error) {
 type Mode string
 
 const (
-	ModeIndex Mode = "index" // that of the class which the hard votes certify, constant within its radius
+	ModeIndex Mode = "index" // confidence in the class which the hard votes certify, constant within its radius
 	ModeMax   Mode = "max"   // the largest of all classes, see OfTop
 )
 

@@ -49,7 +49,7 @@ func sortScores(scores []float64) (sorted []float64, unknown int, err error) {
 }
 
 // OrderStatistics returns thresholds for NewDistribution: 0, every step-th of the sorted scores, and 1. With
-// step 1 nothing is lost; step ⌈n/10000⌉ is what published code takes.
+// step 1 nothing is lost; published code takes step ⌈n/10000⌉.
 //
 // Errors: those of the scores; step < 1; as *InputError.
 func OrderStatistics(scores []float64, step int) ([]float64, error) {

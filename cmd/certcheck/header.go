@@ -78,7 +78,7 @@ type identity struct {
 }
 
 // read takes the first line. Two readers of one line must see the same header: so it has one form
-// only, which is what it gives when it is written again. A key twice, in another case or order, an
+// only, the bytes that it gives when it is written again. A key twice, in another case or order, an
 // unknown one, or a blank gives another line.
 func (h *header) read(line string) {
 	err := json.Unmarshal([]byte(line), h)

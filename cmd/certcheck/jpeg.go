@@ -1,6 +1,6 @@
 package main
 
-// jpeg is what baseline JPEG of a quality leaves of an image, as libjpeg computes it by default:
+// jpeg gives an image as baseline JPEG of a quality leaves it, as libjpeg computes it by default:
 // 4:2:0 chroma, the accurate integer DCT, smooth enlarging. Coding loses nothing and is left out.
 func jpeg(image []byte, height, width, channels, quality int) []byte {
 	if channels == 1 {

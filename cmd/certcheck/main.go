@@ -331,7 +331,7 @@ func (c *checker) image() image {
 		if sum < 0 {
 			reject("a line of another kind is expected")
 		}
-		if c.Rule.Name == "anytime" && look == 1 { // which has any number of samples up to that of the header
+		if c.Rule.Name == "anytime" && look == 1 { // which has any number of samples up to the header's
 			to = min(to, max(c.Selection/c.Block+1, f[3])*c.Block)
 		}
 		if f[0] != m.id || f[1] != m.label || f[2]*c.Block != from || f[3]*c.Block != to || m.id < 0 ||
@@ -435,7 +435,7 @@ func (c *checker) states(i int) bool {
 	return stated
 }
 
-// claim checks that k hits of n are those of a look, and prove as much as is claimed and no more.
+// claim checks that a look has k hits of n, and that they prove as much as is claimed and no more.
 func (c *checker) claim(m *image, k, n int, lower probability, radius *big.Rat) {
 	at, best, won, bound, target := slices.Index(m.samples, n), len(m.samples)-1, 0, new(big.Rat), new(big.Rat)
 	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower == 0, "no look has %d hits of %d", k, n)
@@ -443,7 +443,7 @@ func (c *checker) claim(m *image, k, n int, lower probability, radius *big.Rat) 
 		if best == 0 {
 			c.mixture(k, n, lower)
 		}
-	} else if c.targets == nil { // the claim is that of the best look
+	} else if c.targets == nil { // the claim comes from the best look
 		c.clopperPearson(m, at, lower)
 	} // else targets are won in ascending order, each at the first look that allows it
 	for i := range m.samples {

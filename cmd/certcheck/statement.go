@@ -181,7 +181,7 @@ func ofGate(data []byte) string {
 	return results([]object{now, before, set}, "record", data, names, nil)
 }
 
-// results writes a test result; more is what it says beyond the names of passed and failed tests.
+// results writes a test result; more has its fields beyond the names of passed and failed tests.
 func results(subjects []object, kind string, data []byte, names map[bool][]string, more object) string {
 	word, record := "PASSED", digested(kind, data)
 	if len(names[false]) > 0 {

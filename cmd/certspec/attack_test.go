@@ -66,7 +66,7 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// The images that are attacked are those of the ledger, value by value, also in another selection of their set.
+// The attacked images equal the ledger's, value by value, also in another selection of their set.
 func TestAttackOnOtherImages(t *testing.T) {
 	dir := t.TempDir()
 	array := func(name string, shape []int, values []byte) string {

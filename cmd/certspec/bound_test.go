@@ -8,7 +8,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-// Scripts read these lines. The bounds are those of SciPy's beta.ppf rounded down: 0.98898934036…, 0.5000089487…,
+// Scripts read these lines. The bounds equal SciPy's beta.ppf rounded down: 0.98898934036…, 0.5000089487…,
 // and for the interval 0.0490046…, 0.1762226…; the radii σ·norm.ppf of them.
 func TestBound(t *testing.T) {
 	for args, want := range map[string]string{

@@ -122,7 +122,7 @@ func TestEveryOutputFlagKnowsItsForms(t *testing.T) {
 	}
 }
 
-// A curve is drawn for each file; where settings differ it says so, and the steps in CSV are those of the rows.
+// A curve is drawn for each file; where settings differ it says so, and the steps in CSV follow the rows.
 func TestLedgerPlot(t *testing.T) {
 	a, b := "../../notebooks/results/fmnist-cnn-s025.ledger", "../../notebooks/results/fmnist-cnn-s050.ledger"
 	file := filepath.Join(t.TempDir(), "c.svg")

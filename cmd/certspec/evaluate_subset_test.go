@@ -15,7 +15,8 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
-// A folder with some of the model's classes, as ImageNet-R's, is judged among these alone: the answers are those of the same groups said by hand.
+// A folder with some of the model's classes, as ImageNet-R's, is judged among these alone: the answers equal
+// those with the same groups said by hand.
 func TestEvaluateAmongFolders(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text []byte, elem ...string) string {

@@ -158,7 +158,7 @@ func TestCommandLinesOfPages(t *testing.T) {
 
 var update = flag.Bool("update", false, "write docs/reference/commands.md")
 
-// The page of all commands is what the program says of itself.
+// The page of all commands equals the program's own help.
 func TestCommandsPage(t *testing.T) {
 	const path = "../../docs/reference/commands.md"
 	var table, pages strings.Builder

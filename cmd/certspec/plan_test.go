@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// From a ledger whose rule was fixed at n, what the fixed rule takes at n is what it took; a seed is named that is
-// neither the old run's nor that of the same command without a seed.
+// From a ledger whose rule was fixed at n, the fixed rule takes at n as many samples as it took; a seed is
+// named that is neither the old run's nor the one of the same command without a seed.
 func TestPlanFromALedger(t *testing.T) {
 	const from = "../../notebooks/results/quickstart.ledger"
 	past, err := rs.Open(from)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Sets of a model with known answers: levels and numbers are those of the derivation, coverage is near the level, and too few images give all classes.
+// Sets of a model with known answers: levels and numbers equal the derived ones, coverage is near the level,
+// and too few images give all classes.
 func TestPredictionSets(t *testing.T) {
 	model := childModel("scores")
 	if _, code := output(t, "calib", "sets", "--exec", childModel("means"), "--data", "synthetic/test[max_index=20]", "--sigma", "0.25"); code == 0 {

@@ -71,7 +71,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// The digest of parts is that of the whole, also where what comes behind the pixels goes through a file.
+// The digest of parts equals the digest of the whole, also where what comes behind the pixels goes through a file.
 func TestDigestOfParts(t *testing.T) {
 	whole := &Images{Shape: pixel.Shape{Height: 1, Width: 2, Channels: 1}}
 	for i := range 20 {

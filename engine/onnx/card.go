@@ -30,7 +30,7 @@ const (
 
 // Card holds what an ONNX file does not say of itself. It may stand as JSON beside the
 // file, at its path + ".json", or in the file's metadata as "certspec_input"; a field of
-// the options goes before that of the first, and that before the second.
+// the options goes before the first card's, and the first's before the second's.
 //
 // Channel c of an image with values x in [0, 1] enters the network as
 //

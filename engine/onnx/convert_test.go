@@ -56,8 +56,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// Property: any part of a batch, on any number of threads, is what the images one by
-// one are.
+// Property: any part of a batch, on any number of threads, has the answers to the images one by
+// one.
 func TestFillParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := layout{

@@ -240,7 +240,7 @@ func TestJoinDenoiser(t *testing.T) {
 	}
 }
 
-// Images between a denoiser and a classifier of another size are those of PyTorch 2.15,
+// Images between a denoiser and a classifier of another size equal PyTorch 2.15's,
 // interpolate(x, (7, 5), mode="bicubic", antialias=True).
 func TestJoinDenoiserResizes(t *testing.T) {
 	needLibrary(t)

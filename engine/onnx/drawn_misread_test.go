@@ -405,7 +405,7 @@ func apart(from, to string) onnxfile.Node {
 		Attributes: []onnxfile.Attribute{onnxfile.FloatAttribute("alpha", 1)}}
 }
 
-// less is what sums are made smaller by, and larger undoes it.
+// less is the factor by which sums are made smaller, and larger undoes it.
 const less = 0x1p-60
 
 func larger(from, to string) []onnxfile.Node {

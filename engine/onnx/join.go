@@ -204,7 +204,7 @@ func (s Source) part(prefix string) (*part, error) {
 	return p, nil
 }
 
-// load reads the weights, and keeps of the inputs that of the image and another one.
+// load reads the weights, and keeps of the inputs the image's and another one.
 func (p *part) load(path, beside string) error {
 	if err := p.model.Load(filepath.Dir(path)); err != nil {
 		return err
@@ -336,7 +336,7 @@ var steady = []string{"Conv", "Gemm", "MatMul", "Relu", "LeakyRelu", "Sigmoid", 
 	"GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "Flatten", "Reshape", "Identity", "Constant", "Concat",
 	"Transpose"}
 
-// operatorSets are those of a classifier, where the nodes of the discriminator mean the same in them.
+// operatorSets are the operator sets of a classifier, where the nodes of the discriminator mean the same in them.
 func operatorSets(f, h *part) ([]onnxfile.OperatorSet, error) {
 	if f.opset != h.opset {
 		for _, n := range h.model.Graph.Nodes {

@@ -211,7 +211,7 @@ type Runtime struct {
 }
 
 // Runtime loads the file, with ONNX Runtime's optimiser of graphs or without. It gives the output of the file and
-// that of the Network, and without the optimiser the result of every node that is a layer. Close frees it. Errors:
+// the Network's, and without the optimiser the result of every node that is a layer. Close frees it. Errors:
 // no library (ErrNoLibrary), a file that it cannot run.
 func (l *Layers) Runtime(optimised bool) (*Runtime, error) {
 	fail := func(err error) (*Runtime, error) { return nil, fmt.Errorf("onnx: %s: %w", l.source.Path, err) }

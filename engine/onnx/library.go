@@ -27,8 +27,8 @@ const oldestMinor = 29
 var ErrNoLibrary = errors.New("no library of ONNX Runtime found; certspec backend install onnxruntime fetches it, or " +
 	Variable + " names one")
 
-// Library returns the path of the library that Open uses: the named one, else that of the
-// environment variable, else that of the Python package onnxruntime in the environment that this program is
+// Library returns the path of the library that Open uses: the named one, else the one in the
+// environment variable, else the one of the Python package onnxruntime in the environment that this program is
 // installed in, unless it is too old, else that in certspec's cache, else ErrNoLibrary. The file has been
 // looked into, not loaded.
 func Library(named string) (string, error) {

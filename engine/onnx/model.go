@@ -146,7 +146,7 @@ func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 	return []classifier.Identity{id}, nil
 }
 
-// Details is what was found in the file, assumed, or taken from the card.
+// Details holds values found in the file, assumed, or taken from the card.
 type Details struct {
 	File       string `json:"file"`
 	Producer   string `json:"producer"`              // the program that wrote the file

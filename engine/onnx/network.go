@@ -184,8 +184,8 @@ func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
 	return rows, nil
 }
 
-// widen gives the network a session that takes batches of any size, or says why it cannot. The rate is that of the
-// session that it had, in images per second.
+// widen gives the network a session that takes batches of any size, or says why it cannot. The rate is the rate
+// of the session that it had, in images per second.
 func (net *network) widen(path string, file *contents, classes int, options Options) (rate float64, err error) {
 	images := trialImages(net.layout.shape)
 	if images.N == net.layout.batch { // a size that it does not have already

@@ -28,8 +28,8 @@ func node(op, inputs, output string, attributes ...onnxfile.Attribute) onnxfile.
 	return onnxfile.Node{Op: op, Name: "node of " + output, Inputs: strings.Fields(inputs), Outputs: []string{output}, Attributes: attributes}
 }
 
-// Graphs that name one image and compute image by image: the nodes in front only move values, so that the answers are those of
-// the definition, for batches of any size.
+// Graphs that name one image and compute image by image: the nodes in front only move values, so that the
+// answers equal those of the definition, for batches of any size.
 func TestBatchMadeSymbolic(t *testing.T) {
 	needLibrary(t)
 	size := int64(colour.Len())

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 )
 
-// caller serves a model of 2×1 pixels over pipes: the class is that of the brighter pixel. It stops after so many batches.
+// caller serves a model of 2×1 pixels over pipes: the class is the brighter pixel's. It stops after so many batches.
 func caller(t *testing.T, weights string, batches int, more ...string) (requests, answers *os.File) {
 	t.Helper()
 	theirs, requests, err := os.Pipe()

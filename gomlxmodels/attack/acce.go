@@ -186,7 +186,7 @@ func (s *lagrangian) gap(n int) float64 {
 	return s.z[n]
 }
 
-// signs are those of Σ_n (z_n − c_n)·a_nm, per bin.
+// signs are the signs of Σ_n (z_n − c_n)·a_nm, per bin.
 func (s *lagrangian) signs() (signs [Bins]float64) {
 	for n := range s.z {
 		for m := range Bins {

@@ -14,8 +14,8 @@ import (
 type Target int
 
 const (
-	Label     Target = iota // that of the label
-	Predicted               // that of the highest smoothed confidence before the attack; it stays fixed
+	Label     Target = iota // the label
+	Predicted               // the class of the highest smoothed confidence before the attack
 )
 
 // Norm is the norm that bounds a perturbation.

@@ -28,7 +28,7 @@ func Entropy(logits *Node) *Node {
 }
 
 // Confidence returns the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noise samples of each
-// image, logits [m, N, K], and the class. A negative class is replaced by that of the largest confidence.
+// image, logits [m, N, K], and the class. A negative class is replaced by the class of the largest confidence.
 func Confidence(logits, class *Node) (logZ, found *Node) {
 	logP := logMean(LogSoftmax(logits))
 	found = Where(LessThan(class, ZerosLike(class)), ArgMax(logP, -1, dtypes.Int32), class)

@@ -271,7 +271,7 @@ func TestKnownValues(t *testing.T) {
 }
 
 // Where all predictions agree, the regularisers and their gradients vanish; their largest values are log s and log v; and
-// neither the order of noises nor that of the augmented views matters.
+// neither the order of noises nor the order of the augmented views matters.
 func TestHCRBounds(t *testing.T) {
 	b := engines.Backend(t, "go")
 	hcr := lossCase{"hcr", []int{3, 2, 1, 4}, func(z, y *Node) []Term { return HCR(z, y, 1, 1, false)[1:] }}

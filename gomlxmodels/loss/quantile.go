@@ -3,7 +3,7 @@ package loss
 import . "github.com/gomlx/gomlx/core/graph"
 
 // normalQuantile is Φ⁻¹(q) by the rational functions of Wichura 1988, algorithm AS 241 (PPND16),
-// with a relative error near that of the number format; infinite at 0 and 1, NaN outside. It is not
+// with a relative error near the number format's; infinite at 0 and 1, NaN outside. It is not
 // to be differentiated.
 func normalQuantile(q *Node) *Node {
 	centered := AddScalar(q, -0.5)

@@ -43,7 +43,7 @@ type Constrainer interface {
 	Constrain(tensors func(name string) *Node) map[string]*Node
 }
 
-// Needs is what a method takes for every image of a batch. The network sees Views·Noises rows per image.
+// Needs lists the inputs of a method for every image of a batch. The network sees Views·Noises rows per image.
 type Needs struct {
 	// Views of an image. A single view is the image itself, or a view by the augmentation of the run if it has one. Of
 	// several, the first is the image itself and the others are views by that augmentation, which the run must have.
@@ -71,7 +71,7 @@ type Needs struct {
 	Draws int
 	// Sets are further images of a step, of other sets than the one that the run trains on.
 	Sets []Set
-	// Posterior is what the network is joined with; see nets.Architecture. Empty for nothing.
+	// Posterior is joined with the network; see nets.Architecture. Empty for nothing.
 	Posterior string
 	Shift     float64 // of nets.ProoD
 	// Rates are factors of the learning rate of some tensors, by what their names begin with; these
@@ -99,7 +99,7 @@ type Set struct {
 	Clean   bool // the loss takes its images as they were before the attack, too
 }
 
-// More is what a step takes of a Set.
+// More is the part of a Set for a step.
 type More struct {
 	Images *Node // [M, H, W, C], as the network sees them
 	Logits *Node // [M, K]; nil of a set that is seen later
@@ -140,7 +140,7 @@ const (
 // shareRules lists the rules.
 func shareRules() []Share { return []Share{All, HalfExact, halfWithReplacement} }
 
-// Batch is what a loss is made of.
+// Batch holds the inputs of a loss.
 type Batch struct {
 	// Logits [Views·Noises·N, K]: row (v·Noises + s)·N + n is view v of image n under its noise s.
 	Logits *Node
@@ -150,7 +150,7 @@ type Batch struct {
 
 	// What an attack begins with and found; nil without one. With Needs.Denoiser there are Clean and
 	// Noise, too. Clean are the images without noise [N,
-	// H, W, C], Noise is that of the rows [Noises·N, H, W, C], and Gamma the perturbations of the
+	// H, W, C], Noise is the rows' [Noises·N, H, W, C], and Gamma the perturbations of the
 	// images, [N, H, W, C], or with Needs.Shaken the noises in the place of Noise.
 	Clean, Noise, Gamma *Node
 

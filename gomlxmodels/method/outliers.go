@@ -14,7 +14,7 @@ import (
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_j L(z_j)
 //
 // over N labelled images and M of the set outSet (Bitterwolf, Meinke and Hein 2020, arXiv
-// 2007.08473). There is no noise but that of the recipe's σ, on the labelled images.
+// 2007.08473). There is no noise but of the recipe's σ, on the labelled images.
 
 // outSet is the name of the set of images that are none of the classes.
 const outSet = "out"

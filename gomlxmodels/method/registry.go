@@ -8,7 +8,7 @@ import (
 
 var registry = choice.Registry[Method]{Kind: "method", Check: Check}
 
-// init registers all methods. Defaults of their options are those of the works named, at σ = 0.25
+// init registers all methods. Defaults of their options come from the works named, at σ = 0.25
 // on CIFAR-10.
 func init() {
 	smoothAdv := attackOptions{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 10}

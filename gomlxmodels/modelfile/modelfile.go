@@ -24,7 +24,7 @@ import (
 // formatVersion is the version of the card that is written and read.
 const formatVersion = 1
 
-// Card is what is known of a trained network besides its weights.
+// Card holds all that is known of a trained network besides its weights.
 type Card struct {
 	Format       int               `json:"format"`
 	Architecture nets.Architecture `json:"architecture"`
@@ -239,7 +239,7 @@ func decodeCard(data []byte) (*Card, error) {
 	return card, nil
 }
 
-// Read reads a model and checks that the weights are those of the card, and of its architecture.
+// Read reads a model and checks the weights against the card, and against its architecture.
 func Read(path string) (*Model, error) {
 	card, err := ReadCard(path)
 	if err != nil {

@@ -70,10 +70,10 @@ type Recipe struct {
 	Seed uint64 `json:"seed" yaml:"-" flag:"seed"`
 }
 
-// ViewMaker is what makes augmented views: the host or a graph on the device. Package train has its values.
+// ViewMaker says who makes augmented views: the host or a graph on the device. Package train has its values.
 type ViewMaker string
 
-// Augmentation is what is done to an image beside its views: cropping and mirroring. Package train has its values.
+// Augmentation names the changes of an image beside its views: cropping and mirroring. Package train has its values.
 type Augmentation string
 
 // Set is a further set of images in training, as of images that are none of the classes; see method.Set.

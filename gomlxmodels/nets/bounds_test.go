@@ -130,8 +130,8 @@ func TestPlainParameters(t *testing.T) {
 	}
 }
 
-// With the initialisation for bounds the mean width of intervals behind each ReLU is what zero padding leaves of that before, on average over
-// seeds; with the network's own it grows.
+// With the initialisation for bounds the mean width of intervals behind each ReLU is the part that zero padding
+// leaves of the width before, on average over seeds; with the network's own it grows.
 func TestInitialIBP(t *testing.T) {
 	a := Architecture{Name: "l", Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 0.125}
 	list, layers := a.Tensors(), []string{"conv1/relu", "conv2/relu", "conv3/relu", "conv4/relu", "conv5/relu", "dense1/relu"}

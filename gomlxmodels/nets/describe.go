@@ -42,7 +42,7 @@ type Builder struct {
 	scaled       bool // a width was asked for
 }
 
-// Value is what a layer gives.
+// Value is the output of a layer.
 type Value struct {
 	at    int
 	shape pixel.Shape
@@ -118,7 +118,7 @@ func (b *Builder) tensor(layer, name string, init initializer, running bool, sha
 	b.tensors = append(b.tensors, Tensor{Name: layer + "/" + name, Shape: shape, Running: running, init: init})
 }
 
-// kernel and bias are those of a layer; all but the last of a kernel's sides are inputs of an output.
+// kernel and bias belong to a layer; all but the last of a kernel's sides are inputs of an output.
 func (b *Builder) kernel(layer string, init initializer, shape ...int) {
 	b.tensor(layer, "kernel", init, false, shape...)
 	inputs := 1
@@ -178,7 +178,7 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 //
 //	y = scale·(x − mean)/√(variance + 1e-5) + shift
 //
-// In training, mean and variance are those of the batch, the variance divided by n. In evaluation they are the running
+// In training, mean and variance come from the batch, the variance divided by n. In evaluation they are the running
 // averages.
 func (b *Builder) Norm(name string, x Value) Value { return b.norm(name, x, constant(1)) }
 

@@ -24,7 +24,7 @@ type Optimizer interface {
 	Update(t Tensor) (weight *Node, slots []*Node)
 }
 
-// Tensor is what an optimizer takes of one tensor. All nodes but the scalars have its shape.
+// Tensor holds an optimizer's inputs for one tensor. All nodes but the scalars have its shape.
 type Tensor struct {
 	Weight, Gradient *Node
 	Rate             *Node   // learning rate, a scalar

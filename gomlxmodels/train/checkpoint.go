@@ -157,14 +157,14 @@ func decodeCheckpoint(data []byte, p *plan) (*state, *identity, error) {
 	return s, run, nil
 }
 
-// prunedTensor is what a run that prunes keeps, as it stands in a checkpoint: mask/NAME (0 or 1),
+// prunedTensor is state that a run that prunes keeps, as it stands in a checkpoint: mask/NAME (0 or 1),
 // scores/NAME, frozen/NAME, rewind/NAME.
 type prunedTensor struct {
 	modelfile.Tensor
 	read func(values []float32)
 }
 
-// prunedTensors are those of a state, which need not be filled yet.
+// prunedTensors are the tensors of a state, which need not be filled yet.
 func (p *plan) prunedTensors(s *state) (list []prunedTensor) {
 	pr := p.pruning
 	if pr == nil {

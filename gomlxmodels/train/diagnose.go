@@ -11,7 +11,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Diagnosis is what the terms of the loss are on a batch, before its step.
+// Diagnosis holds the terms of the loss on a batch, before its step.
 type Diagnosis struct {
 	Step  int         `json:"step"` // of the run, from 1
 	Epoch int         `json:"epoch"`
@@ -28,8 +28,8 @@ type TermSizes struct {
 // outweighs is the share of the first term's gradient above which another term is worth a warning.
 const outweighs = 2
 
-// Share returns the gradient of a term over that of the first one, which is the cross-entropy in all methods of package
-// method. It is 0 without a gradient.
+// Share returns the gradient of a term over the gradient of the first one, the cross-entropy in all methods of
+// package method. It is 0 without a gradient.
 func (d Diagnosis) Share(term int) float64 {
 	if d.Terms[term].Gradient == 0 {
 		return 0

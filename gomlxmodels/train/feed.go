@@ -7,11 +7,11 @@ import (
 	"runtime"
 )
 
-// batch is what a step takes of N images, in units of the full range. The rows of the network, [Views·Noises·N, H, W,
+// batch is a step's input from N images, in units of the full range. The rows of the network, [Views·Noises·N, H, W,
 // C], are ordered as method.Batch says.
 type batch struct {
 	images []float32 // the rows, with noise; where noise stands apart, the N images
-	noise  []float32 // that of the rows, for an adversary and for views that the graph makes; else nil
+	noise  []float32 // the rows' noise, for an adversary and for views that the graph makes; else nil
 	unmade *unmade   // for views that the graph makes; else nil
 	labels []int32
 	soft   []float32    // [N, K], where the method takes it

@@ -23,7 +23,7 @@ const (
 // viewsByGraph reports whether the views of a run are the graph's.
 func (p *plan) viewsByGraph() bool { return p.run.Recipe.ViewsBy == ViewsByGraph }
 
-// unmade is what a graph makes the rows of a batch of, besides the images.
+// unmade holds the inputs, besides the images, of which a graph makes the rows of a batch.
 type unmade struct {
 	images  int
 	draws   *fouriermix.Draws // of the augmented views, view by view

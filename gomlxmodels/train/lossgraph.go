@@ -165,7 +165,7 @@ func (p *plan) bounds(b *method.Batch, lookup netgraph.Lookup) {
 	}
 }
 
-// lossTerms are those of the method, each times its ramp where it has one. It panics, as GoMLX
+// lossTerms are the terms of the method, each times its ramp where it has one. It panics, as GoMLX
 // does, where they are no scalars or a ramp is of none of them.
 func (t *trainer) lossTerms(b *method.Batch) []loss.Term {
 	p := t.plan

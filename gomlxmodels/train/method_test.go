@@ -232,7 +232,7 @@ type silent struct{ recorded }
 
 func (silent) Needs() method.Needs { return method.Needs{Views: 1} }
 
-// While the noise grows, the adversary's intervals are those of the noise of the epoch.
+// While the noise grows, the adversary's intervals belong to the noise of the epoch.
 func TestAdversaryKnowsTheNoise(t *testing.T) {
 	var sigma float64
 	p := toyPlan(recorded{&sigma}, nil)

@@ -176,7 +176,7 @@ func (p *plan) assigns() bool {
 	return ok
 }
 
-// clock is that of the phase of a step: schedules begin anew with each.
+// clock is the clock of a step's phase: schedules begin anew with each.
 func (p *plan) clock(step int) schedule.Clock {
 	_, now := p.phaseAt(step)
 	return schedule.Clock{Step: step - now.first, Steps: now.steps, StepsPerEpoch: p.stepsPerEpoch}
@@ -192,7 +192,7 @@ func (p *plan) rate(step int) float64 {
 	return p.schedule.Rate(now.Rate, c)
 }
 
-// sigma is the deviation of the noise in a step, and budget that of the adversary.
+// sigma is the deviation of the noise in a step, and budget the adversary's.
 func (p *plan) sigma(step int) float64  { return p.ramps[sigmaRamp].At(p.clock(step)) }
 func (p *plan) noise(step int) gaussian { return p.noiseOf(p.sigma(step)) }
 func (p *plan) budget(step int) float64 { return p.ramps[epsilonRamp].At(p.clock(step)) }

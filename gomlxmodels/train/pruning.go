@@ -22,7 +22,7 @@ type pruning struct {
 	rewound  [][]float32 // what lth goes back to, where the network to start from says it; of plan.tensors
 }
 
-// pruned is what a run that prunes keeps besides its weights. Lists are of pruning.places, but for
+// pruned is the state that a run that prunes keeps besides its weights. Lists are of pruning.places, but for
 // rewind, which is of plan.tensors.
 type pruned struct {
 	masks  [][]bool    // by magnitude

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// tinyPlan is a run on 6×6 images; the recipe's step is what the tests change.
+// tinyPlan is a run on 6×6 images; the tests change the recipe's step.
 func tinyPlan(recipe modelfile.Recipe) *plan {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
 	p.set(recipe, Own{})
@@ -152,7 +152,7 @@ func TestCropFlip(t *testing.T) {
 	}
 }
 
-// Batches are those of an uninterrupted feed wherever it starts; every epoch visits every
+// Batches equal an uninterrupted feed's wherever it starts; every epoch visits every
 // image at most once, in an order of its own, and the noise has the deviation σ.
 func TestFeed(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 4, Width: 4, Channels: 1})

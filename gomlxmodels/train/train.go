@@ -101,7 +101,7 @@ type Own struct {
 // Train if Augment crops them.
 type Set struct {
 	Data    *dataset.Dataset
-	Batch   int                    // images in a step; default that of the recipe
+	Batch   int                    // images in a step; default the recipe's
 	Augment modelfile.Augmentation // one of Augmentations; default NoneAug
 	Views   string                 // an augmentation of package augment; default none
 	Sigma   float64                // of the noise on them

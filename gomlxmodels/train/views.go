@@ -36,7 +36,7 @@ func Augmentations() []modelfile.Augmentation {
 	return all
 }
 
-// framing is what an augmentation makes of the frame of an image: of each view, or once before the views are made.
+// framing is an augmentation's change of the frame of an image: of each view, or once before the views are made.
 type framing struct {
 	each, shared, flips bool
 	pad                 int  // pixels of padding; 0: no crop

@@ -14,7 +14,7 @@ import (
 	"github.com/certspec/certspec/internal/nearest"
 )
 
-// Named is a value with a name: a struct of plain fields, whose JSON names are those of its options.
+// Named is a value with a name: a struct of plain fields, whose JSON names are its options' names.
 type Named interface{ Name() string }
 
 // List prints names as "a, b, c".

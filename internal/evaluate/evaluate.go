@@ -251,7 +251,7 @@ func (e *evaluation) folder(cell sweep.Cell) string {
 	return filepath.Join(e.Folder, cell.Corruption, strconv.Itoa(cell.Severity))
 }
 
-// card is that of the predictions of a cell; the digest is that of the images before the
+// card describes the predictions of a cell; its digest is of the images before the
 // corruption, which Data and seed name.
 func (e *evaluation) card(cell sweep.Cell, base *dataset.Images) lines.PredictionCard {
 	data := base.Name
@@ -278,7 +278,7 @@ func (e *evaluation) keep(c Cell, base *dataset.Images) error {
 	return lines.Predictions{Model: e.Name, Classes: c.Classes, Card: &card}.Write(folder)
 }
 
-// kept is what the folder has of a cell; nil: nothing.
+// kept is the cell as the folder has it; nil: it has none.
 func (e *evaluation) kept(cell sweep.Cell, base *dataset.Images) (*Cell, error) {
 	if e.Folder == "" {
 		return nil, nil

@@ -59,7 +59,8 @@ func cells(t *testing.T) []sweep.Cell {
 	return append([]sweep.Cell{{}}, all...)
 }
 
-// Counts are those of a loop that knows nothing of batches; a run that was stopped ends with the same files, and asks nothing again.
+// Counts equal those of a loop that knows nothing of batches; a run that was stopped ends with the same files,
+// and asks nothing again.
 func TestRunResumes(t *testing.T) {
 	data, err := dataset.Open("synthetic/test[count=57]")
 	if err != nil {

@@ -41,7 +41,7 @@ func (slope) VectorJacobian(_ context.Context, images, v, gradient []float32) er
 	return nil
 }
 
-// The numbers of a record are those of their own measurements, and a run that was stopped ends with the same record.
+// The numbers of a record equal their own measurements, and a run that was stopped ends with the same record.
 func TestRecord(t *testing.T) {
 	data, err := dataset.Open("synthetic/test[count=40]")
 	if err != nil {

@@ -112,7 +112,7 @@ answer = [log_wealth(t["A"], t["N"], t["P0"]) for t in arg]`, bets, &want)
 		if math.Abs(got-want[i]) > 1e-9*max(1, math.Abs(want[i])) {
 			t.Errorf("%+v: ln W = %.12g, SciPy's integral %.12g", c, got, want[i])
 		}
-		// The decision is that of the integral, away from rounding.
+		// The decision agrees with the integral's, away from rounding.
 		if goal := -math.Log(.001); math.Abs(want[i]-goal) > 1e-6 && (c.A >= test.LeastHits(c.N)) != (want[i] >= goal) {
 			t.Errorf("%+v: least hits %d; SciPy's ln W is %.12g, 1/α is e^%.6g", c, test.LeastHits(c.N), want[i], goal)
 		}

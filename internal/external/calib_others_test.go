@@ -29,8 +29,8 @@ func calibrationPython(t *testing.T) string {
 	return environment(t, pyenv.Calibration)
 }
 
-// ECE and maximum error are those of netcal and torchmetrics, and the maps those of netcal: ours has no larger log-likelihood loss than its, and where both converge the
-// confidences agree.
+// ECE and maximum error equal netcal's and torchmetrics', and the maps netcal's: ours has no larger
+// log-likelihood loss than its, and where both converge the confidences agree.
 func TestExternalNetcal(t *testing.T) {
 	type sample struct {
 		Correct    []bool
@@ -110,7 +110,7 @@ func loss(correct []bool, z []float64) (sum float64) {
 	return sum
 }
 
-// ECE and maximum error are those of torchmetrics.
+// ECE and maximum error equal torchmetrics'.
 func TestExternalTorchmetricsCalibration(t *testing.T) {
 	correct, z := distorted(3000, 7)
 	program := environment(t, pyenv.Bench)
@@ -134,7 +134,7 @@ answer = dict(L1=float(of(z, y, n_bins=15, norm="l1")), Max=float(of(z, y, n_bin
 	}
 }
 
-// The sets are those of MAPIE at its levels of confidence, which are our levels β at radius 0 and beyond.
+// The sets equal MAPIE's at its levels of confidence, which are our levels β at radius 0 and beyond.
 func TestExternalMAPIESets(t *testing.T) {
 	const classes, n, m = 5, 200, 300
 	random := rand.New(rand.NewPCG(6, 6))

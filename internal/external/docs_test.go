@@ -77,7 +77,7 @@ func (p *page) runPython(text string) {
 }
 
 // The first lines of the README, as they are printed, in a new copy of the repository and with an empty home folder. Only PyTorch, of
-// several gigabytes, is not downloaded: pip finds that of the benchmarks.
+// several gigabytes, is not downloaded: pip finds the benchmarks' copy.
 func TestExternalREADME(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the lines are for linux/amd64")

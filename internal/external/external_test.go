@@ -1,7 +1,7 @@
 //go:build external
 
 // Package external compares certspec with other software: NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX,
-// in a Python environment of their own, and PyTorch in that of the benchmarks. "make test-external" runs it.
+// in a Python environment of their own, and PyTorch in the benchmarks' one. "make test-external" runs it.
 package external
 
 import (

@@ -23,7 +23,7 @@ type jpegCase struct {
 	Cut                     bool // Pillow takes some files that lack their end marker alone
 }
 
-// The pixels of JPEG files are those of libjpeg-turbo, to the byte: all kinds of sampling, sequential and progressive, of
+// The pixels of JPEG files equal libjpeg-turbo's, to the byte: all kinds of sampling, sequential and progressive, of
 // many qualities, sizes and intervals of restart. What Pillow refuses as truncated is refused here.
 func TestExternalJPEG(t *testing.T) {
 	dir := t.TempDir()

@@ -29,7 +29,7 @@ import (
 	"github.com/certspec/certspec/internal/pyenv"
 )
 
-// labBudget is what JupyterLab in a browser may take, for each user.
+// labBudget is the time that JupyterLab in a browser may take, for each user.
 const labBudget = 8 * time.Minute
 
 // What a reader does in JupyterLab as "make lab" opens it, as root and as a plain user: press Run all in each of the

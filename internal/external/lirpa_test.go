@@ -17,8 +17,8 @@ import (
 // lirpaVariable names a checkout of auto_LiRPA, whose packaged release wants an older PyTorch.
 const lirpaVariable = "AUTO_LIRPA"
 
-// Bounds on differences of logits of a residual convolutional network that PyTorch exports are those of auto_LiRPA, by intervals and by CROWN
-// from interval bounds between the layers, in float64.
+// Bounds on differences of logits of a residual convolutional network that PyTorch exports equal auto_LiRPA's,
+// by intervals and by CROWN from interval bounds between the layers, in float64.
 func TestExternalAutoLiRPA(t *testing.T) {
 	checkout := os.Getenv(lirpaVariable)
 	if checkout == "" {

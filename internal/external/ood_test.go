@@ -16,7 +16,7 @@ import (
 )
 
 // A convolutional network that PyTorch exports to ONNX, with a residual, average pooling and a normalisation folded in: its logits,
-// interval bounds and CROWN bounds on differences of logits are those of a plain form of both in PyTorch, in float64.
+// interval bounds and CROWN bounds on differences of logits equal a plain form of both in PyTorch, in float64.
 func TestExternalNetworkBounds(t *testing.T) {
 	program := environment(t, pyenv.Bench)
 	path := filepath.Join(t.TempDir(), "net.onnx")

@@ -132,8 +132,9 @@ sys.argv = sys.argv[2:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 `
 
-// checkPipe certifies under an example. The counts are those of the same model in another process, where inProcess counts the classes
-// of the same samples without a pipe; and a run whose program is killed three times writes the same ledger.
+// checkPipe certifies under an example. The counts equal those of the same model in another process, where
+// inProcess counts the classes of the same samples without a pipe; and a run whose program is killed three
+// times writes the same ledger.
 func checkPipe(t *testing.T, program string, data *dataset.Images, inProcess, weights string, example string, arguments ...string) {
 	t.Helper()
 	command := append([]string{filepath.Join(pipeFolder, example), weights}, arguments...)

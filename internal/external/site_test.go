@@ -34,7 +34,7 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// siteBudget is what the pages in a browser may take, the building of the site included.
+// siteBudget is the time that the pages in a browser may take, the building of the site included.
 const siteBudget = 4 * time.Minute
 
 // browser starts a headless Chromium that is there, or one that is unpacked into the cache. What goes wrong in a page, and every address

@@ -24,7 +24,7 @@ func claims(t *rapid.T) (c Curve) {
 	return c
 }
 
-// proven is what holds at x: the value at the next larger radius, and nothing beyond the last.
+// proven is the value that holds at x: the value at the next larger radius, and nothing beyond the last.
 func (c Curve) proven(x float64) float64 {
 	i := slices.IndexFunc(c.Radii, func(r float64) bool { return r >= x })
 	if i < 0 {

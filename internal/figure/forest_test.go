@@ -16,7 +16,7 @@ type box struct {
 var textElement = regexp.MustCompile(`(?s)<text lengthAdjust="spacingAndGlyphs" textLength="([^"]+)" ` +
 	`x="([^"]+)" y="([^"]+)" transform="([^"]*)"\s+style="[^"]*font-size:([0-9.]+)px">([^<]*)</text>`)
 
-// boxes are those of the texts of a drawing that are not turned.
+// boxes are the boxes of the texts of a drawing that are not turned.
 func boxes(t *testing.T, drawing []byte) (all []box) {
 	t.Helper()
 	for _, m := range textElement.FindAllSubmatch(drawing, -1) {

@@ -46,7 +46,8 @@ func TestPublishedLedgers(t *testing.T) {
 	}
 }
 
-// A user's recipes open, and a folder that was begun by them goes on: the jobs that are left are those of its open rows, and tables hold the old figures.
+// A user's recipes open, and a folder that was begun by them goes on: the jobs that are left belong to its open
+// rows, and tables hold the old figures.
 func TestFirstExperiment(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "few")
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join(first, "few"))); err != nil {

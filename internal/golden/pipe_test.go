@@ -92,7 +92,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	run(t, "ledger", "export", "--format", "canonical", "-o", filepath.Join(dir, "canonical"), filepath.Join(dir, "torn"))
 	check("ledger canonical", "canonical")
 
-	// Checks are worded anew; rates, plans with their times and the instruction set are those of the machine.
+	// Checks are worded anew; rates, plans with their times and the instruction set depend on the machine.
 	images, labels := arrayHead("(40, 32, 32, 3)"), arrayHead("(40,)")
 	for i := range 40 {
 		labels = append(labels, byte(i%10))

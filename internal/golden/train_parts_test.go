@@ -130,7 +130,8 @@ func (g *golden) settings() {
 	}
 }
 
-// resumed stops a run after its first step, keeps the checkpoint, and goes on: the weights are those of a run that was not stopped.
+// resumed stops a run after its first step, keeps the checkpoint, and goes on: the weights equal those of a run
+// that was not stopped.
 func (g *golden) resumed() {
 	options := func(out string) train.Options {
 		o := g.options(out)
@@ -168,7 +169,7 @@ func (g *golden) resumed() {
 	}
 }
 
-// trained is what is done with a trained network: another training begins with it, it is adapted, attacked, and run.
+// trained uses a trained network: another training begins with it, it is adapted, attacked, and run.
 func (g *golden) trained() {
 	o := g.options("base")
 	m := g.train("base", o)

@@ -21,7 +21,7 @@ const (
 	thp  = "/sys/kernel/mm/transparent_hugepage/enabled"
 )
 
-// environment is what the program needs to run with these settings, where it does not yet have
+// environment is the environment that the program needs to run with these settings, where it does not yet have
 // them; nil is for leaving all as it is. Glibc reads its settings once, before the program begins.
 // enabled is the kernel's word on huge pages.
 func environment(list []string, enabled string) []string {

@@ -166,7 +166,7 @@ func cost(n *Network, number int) float64 {
 	return sum
 }
 
-// Rounding is that of the page at every 16-bit number and the ends of the multipliers: halves up.
+// Rounding follows the page at every 16-bit number and the ends of the multipliers: halves up.
 func TestRounding(t *testing.T) {
 	for _, m := range []int64{1, 2, 3, 127, 16384, 20001, 32766, 32767} {
 		for a := int64(-32768); a <= 32767; a++ {

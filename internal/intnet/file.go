@@ -163,7 +163,7 @@ func (r *reader) word() int {
 	return int(int32(binary.LittleEndian.Uint32(b)))
 }
 
-// words is a list of count numbers; its memory is that of the file.
+// words is a list of count numbers; its memory is the file's.
 func (r *reader) words(count int) []int {
 	b := r.array(count, 4)
 	out := make([]int, len(b)/4)

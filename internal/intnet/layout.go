@@ -2,7 +2,7 @@ package intnet
 
 import "fmt"
 
-// Limits of what a network may cost, by whatever kernel: they are those of the widest one, so that a file is read on
+// Limits of what a network may cost, by whatever kernel: they suit the widest one, so that a file is read on
 // every machine or on none.
 const (
 	mostWorkspace = 1 << 29 // bytes of one call; each processor has one

@@ -1,6 +1,6 @@
 package intnet
 
-// vectorKernels are those of every processor of this kind.
+// vectorKernels are the kernels that run on every processor of this kind.
 var vectorKernels = []string{"neon"}
 
 //go:noescape

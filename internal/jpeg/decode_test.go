@@ -65,7 +65,7 @@ func TestNearStandardDecoder(t *testing.T) {
 }
 
 // Whatever the order and the precision of its scans, a picture is the same: files of the same coefficients, sequential and
-// progressive, with restart markers and without. That they are those of libjpeg-turbo, internal/external tests.
+// progressive, with restart markers and without. That they equal libjpeg-turbo's, internal/external tests.
 func TestScansAgree(t *testing.T) {
 	one := [2]int{1, 1}
 	for i, sampling := range [][][2]int{{one}, {one, one, one}, {{2, 1}, one, one}, {{2, 2}, one, one}, {{1, 2}, one, one}, {{4, 1}, one, one}, {{3, 2}, one, {1, 2}}} {

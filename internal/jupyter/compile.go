@@ -21,7 +21,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// secondsPerPackage is what the compilation of a package took, in processor time, over the packages
+// secondsPerPackage is the time that the compilation of a package took, in processor time, over the packages
 // that the quickstart imports.
 const secondsPerPackage = 0.35
 

@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// KernelName is the name by which notebooks ask for the kernel; DisplayName is what a person sees.
+// KernelName is the name by which notebooks ask for the kernel; a person sees DisplayName.
 const (
 	KernelName  = "certspec"
 	DisplayName = "certspec (GoNB)"
@@ -147,7 +147,7 @@ func Uninstall(dataDir string) (bool, error) {
 	return true, errors.Join(os.RemoveAll(dir), os.RemoveAll(filepath.Join(dataDir, "labextensions", KernelName)))
 }
 
-// startScript is what Jupyter runs. A script rather than the env table of kernel.json,
+// startScript is run by Jupyter. A script rather than the env table of kernel.json,
 // since not every front end expands variables there.
 func startScript(k Kernel, g goTool, bin string) string {
 	var s strings.Builder

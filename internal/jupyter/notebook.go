@@ -39,7 +39,7 @@ type Options struct {
 	Progress progress.Reporter // of the installations and of the cells; may be nil
 }
 
-// Executed is what a run leaves behind.
+// Executed is the result of a run.
 type Executed struct {
 	Notebook string `json:"notebook"`       // the executed copy
 	HTML     string `json:"html,omitempty"` // its web page

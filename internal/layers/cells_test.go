@@ -14,13 +14,13 @@ import (
 
 var update = flag.Bool("update", false, "write docs/cells.md again")
 
-// cell is what a person types for a task, in Go, in Python and as commands; "" where there is none.
+// cell holds the lines that a person types for a task, in Go, in Python and as commands; "" where there is none.
 type cell struct{ title, words, golang, python, commands string }
 
 // pythonCells are the texts of the cells that a test of the Python package runs.
 var pythonCells = regexp.MustCompile(`(?s)CELLS = '''\n(.*?)\n'''`)
 
-// readCells reads the cells that this test and that of the Python package run.
+// readCells reads the cells that this test and the Python package's run.
 func readCells(t *testing.T) (all []cell) {
 	t.Helper()
 	for section := range strings.SplitSeq(string(testkit.Read(t, "testdata/cells.md")), "\n## ") {
@@ -164,7 +164,8 @@ func TestCellsOutside(t *testing.T) {
 	}
 }
 
-// pictures are those of the folder pics, which is there before the first cell: of two classes, 28 × 28 pixels, grey.
+// pictures are the pictures of the folder pics, which is there before the first cell: of two classes, 28 × 28
+// pixels, grey.
 const pictures = `
 // drawn draws the folder.
 func drawn() bool {

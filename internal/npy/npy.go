@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Header is what a file says of its values, which follow it.
+// Header describes a file's values, which follow it.
 type Header struct {
 	Type    string // NumPy's name, as "|u1" (uint8), "<i8" or "<f4"
 	Fortran bool   // the first dimension is the fastest

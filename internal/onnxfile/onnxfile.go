@@ -1,7 +1,7 @@
 // Package onnxfile reads and writes ONNX files: nodes with their attributes, constants of every
 // type at any depth, inputs and outputs. A file that was read and not changed is written byte for
 // byte, and one that was changed keeps what this package does not know: every message that is as
-// it was read, and every field that is not of the structs below. Field numbers are those of
+// it was read, and every field that is not of the structs below. Field numbers follow
 // onnx.proto3 of ONNX 1.23 (IR version 13).
 package onnxfile
 

@@ -150,7 +150,7 @@ func at(m image.Image, x, y int) color.NRGBA {
 	switch m := m.(type) {
 	case *image.NRGBA:
 		return m.NRGBAAt(x, y)
-	case *image.RGBA: // opaque: it is what the decoders give for files without alpha
+	case *image.RGBA: // opaque: decoders give it for files without alpha
 		c := m.RGBAAt(x, y)
 		return color.NRGBA(c)
 	case *image.YCbCr:

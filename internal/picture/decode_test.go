@@ -152,7 +152,7 @@ func adobe(transform byte) []byte {
 	return append([]byte("\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00"), transform)
 }
 
-// The values of the orientations are those of table 6 of the Exif standard: which side of the
+// The values of the orientations follow table 6 of the Exif standard: which side of the
 // picture the stored row 0 and column 0 are. The picture is a b / c d / e f, as stored.
 func TestOrientations(t *testing.T) {
 	const stored = "abcdef"

@@ -27,7 +27,7 @@ func rough(height, width, channels int) Image {
 	return im
 }
 
-// The expected values are those of Image.resize of Pillow 12.3.0 on the same images: of the
+// The expected values come from Image.resize of Pillow 12.3.0 on the same images: of the
 // first table in full, of the second the beginning of the SHA-256 of all bytes.
 func TestResizeIsThatOfPillow(t *testing.T) {
 	for _, c := range []struct {
@@ -111,7 +111,7 @@ func TestResizeKeepsConstants(t *testing.T) {
 	})
 }
 
-// Sizes and margins are those of Resize and CenterCrop as torchvision documents and codes them:
+// Sizes and margins equal those of Resize and CenterCrop as torchvision documents and codes them:
 // the longer side is cut to whole pixels, half a margin is rounded to even as Python's round does.
 func TestCoverAndCrop(t *testing.T) {
 	for _, c := range []struct{ height, width, side, newHeight, newWidth int }{

@@ -21,7 +21,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// First is what every run looks at before it starts.
+// First holds the settings and data that every run looks at before it starts.
 type First struct {
 	// of the images, before the network: "none: the graph gets values 0 to 1", say
 	Preprocessing string `json:"preprocessing"`
@@ -168,7 +168,7 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 		Block: block, Noise: law}}, nil
 }
 
-// effort is what the look before a run on so many images may ask.
+// effort is the number of images that the look before a run on so many may ask.
 func (u Use) effort(images int) purity.Effort {
 	e := purity.Effort{Answers: max(1, int(lookShare*float64(u.Each*images)))}
 	if u.Each == 0 {

@@ -82,8 +82,8 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	return plans, nil
 }
 
-// Votes is what is known of the probability of an image's class: so many hits among so many noise samples. Wrong: it
-// is not the label.
+// Votes is the knowledge about the probability of an image's class: so many hits among so many noise samples.
+// Wrong: it is not the label.
 type Votes struct {
 	Hits, Samples int
 	Wrong         bool

@@ -42,7 +42,7 @@ type Check struct {
 	Advice  string  `json:"advice,omitempty"` // what to do, in a sentence; empty where all is well
 }
 
-// Report is what was found.
+// Report holds the findings.
 type Report struct {
 	Model      string   `json:"model"`
 	Data       string   `json:"data"`

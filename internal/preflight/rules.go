@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// Evidence is what a comparison of rules goes by.
+// Evidence is the basis of a comparison of rules.
 type Evidence struct {
 	Votes  []Votes // by image
 	Images int     // of the run to plan

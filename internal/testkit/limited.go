@@ -12,7 +12,7 @@ import (
 
 const limited = "CERTSPEC_TEST_LIMITED"
 
-// Given is what Limited gave to a test in a process under limits; empty elsewhere.
+// Given is the value that Limited gave to a test in a process under limits; empty elsewhere.
 func Given() string { return os.Getenv(limited) }
 
 // Limited runs a test again in a process of its own, under limits that a shell sets, as "ulimit -d 250000", and gives

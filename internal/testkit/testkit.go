@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Read is what a file holds, at a path of parts.
+// Read returns the content of a file, at a path of parts.
 func Read(t testing.TB, path ...string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(path...))

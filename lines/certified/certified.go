@@ -37,7 +37,7 @@ type Model struct {
 	Data map[Cell]string
 }
 
-// Setting is what must be equal where certificates are compared.
+// Setting holds all that must be equal where certificates are compared.
 type Setting struct {
 	Sigma float64 `json:"sigma"`
 	Alpha float64 `json:"alpha"` // bound on the probability that the claim on an image is false

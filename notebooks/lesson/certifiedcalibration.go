@@ -14,7 +14,7 @@ import (
 )
 
 // CBS is the certified Brier score of each set over the radii at which at least 20 images are
-// certified (Emde et al. 2025, figures 2 and 16). With common, it is that of the images alone that
+// certified (Emde et al. 2025, figures 2 and 16). With common, it counts only the images that
 // are certified at the largest radius.
 func CBS(common bool, radii []float64, sets ...Scored) (lines []nb.Line) {
 	for _, s := range sets {

@@ -41,7 +41,7 @@ func Steps(shape pixel.Shape, image []uint8, f augment.FourierMix, d *augment.Fo
 }
 
 // ChangeByFrequency is the mean amplitude of what an augmentation changes of the images, ring by
-// ring of frequency, divided by that of the images.
+// ring of frequency, divided by the images' own.
 func ChangeByFrequency(images *dataset.Images, name string, a augment.Augmentation) nb.Line {
 	of := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(images.Shape, images.Pixels),
 		nil)).Amplitude.Profile()

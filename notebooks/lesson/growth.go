@@ -93,7 +93,7 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 	return w, held
 }
 
-// trueRadii are those of the smoothed classifier by image, σ·Φ⁻¹ of the probability of the label,
+// trueRadii are the radii of the smoothed classifier by image, σ·Φ⁻¹ of the probability of the label,
 // and −1 where it has another class.
 func trueRadii(model classifier.Toy, data nb.Points, sigma float64) (radii []float64) {
 	images := nb.Must(data.Load(nb.Context()))

@@ -18,7 +18,7 @@ import (
 
 // CorruptedLogs are average certified radii by frequency group of the published logs in
 // $CERTSPEC_DATA/certify-logs-shift: Low, and each next group less the one before; and the mean
-// over all corruptions less that of the model named from. It is nil where the logs are not there.
+// over all corruptions less the radius of the model named from. It is nil where the logs are not there.
 // ordered are the models whose radii rise from group to group, and above those whose mean stands
 // above from's, each by an interval above 0.
 func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string) {

@@ -18,7 +18,7 @@ import (
 // pageRow is a line of a table on a page, by the names of its columns.
 type pageRow map[string]string
 
-// rowsOfPage are those of all tables that have a column published and one for ours.
+// rowsOfPage are the rows of all tables that have a column published and one for ours.
 func rowsOfPage(text string) (rows []pageRow) {
 	var head []string
 	for _, line := range strings.Split(text, "\n") {
@@ -113,7 +113,7 @@ func TestPageHasOneExpression(t *testing.T) {
 	}
 }
 
-// unit is that of the last digit of a number, or of the first in a text.
+// unit is the unit of the last digit of a number, or of the first one in a text.
 func unit(text string) float64 {
 	number := regexp.MustCompile(numberOnPage).FindString(text)
 	_, decimals, _ := strings.Cut(number, ".")

@@ -23,7 +23,7 @@ func dataOf(m *store.Manifest) string {
 	return names[0]
 }
 
-// What titles say of a tier is what the folders of that tier say: data where all models have the same, network, n and α.
+// Titles say of a tier what the folders of that tier say: data where all models have the same, network, n and α.
 func TestSettingsAreThoseOfTheFolders(t *testing.T) {
 	for of, folder := range map[string]string{"A evidence": "A-evidence", "A scratch": "A-scratch", "A radii": "A-scratch-radii", "A cpu": "A",
 		"B cpu": "B", "C cpu": "C", "D evidence": "D-evidence"} {

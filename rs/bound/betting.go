@@ -29,7 +29,7 @@ type Betting struct {
 }
 
 // NewBetting returns the test of p ≤ p0 at level α. The two values of p0 may be off the exact p0 and 1−p0 by a relative
-// 2⁻⁵² each, as those of a decimal number are. The test is then that of the exact p0.
+// 2⁻⁵² each, as those of a decimal number are. The test is then for the exact p0.
 //
 // Errors: α outside [1e-280, 1), p0 outside [1e-20, 1−1e-20] or without its complement, as *InputError.
 func NewBetting(p0 Probability, alpha float64) (*Betting, error) {

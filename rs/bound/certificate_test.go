@@ -29,7 +29,7 @@ func TestCertificateRoundsDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The decimal that is printed, not the float64 next to it, is what must lie below.
+		// The decimal that is printed, not the float64 next to it, must lie below.
 		printed, _, err := big.ParseFloat(strconv.FormatFloat(lower, 'f', -1, 64), 10, precision, big.ToNegativeInf)
 		if err != nil {
 			t.Fatal(err)

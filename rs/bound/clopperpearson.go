@@ -50,7 +50,7 @@ func Upper(k, n int, alpha float64) (Probability, error) {
 }
 
 // LeastCount returns the least count k of n that certifies anything: Lower(k, n, α) is at least one half. ok is false
-// where even k = n certifies nothing. Errors are those of Lower.
+// where even k = n certifies nothing. Errors: as of Lower.
 func LeastCount(n int, alpha float64) (k int, ok bool, err error) {
 	if err := checkTrials(n); err != nil {
 		return 0, false, err

@@ -123,7 +123,7 @@ func TestLowerAgainstExactTailAtRandom(t *testing.T) {
 	})
 }
 
-// The bound on the error of the tail is what verification rests on.
+// Verification rests on the bound on the error of the tail.
 func TestTailError(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 3000).Draw(t, "n")

@@ -17,7 +17,7 @@ func (c ClopperPearson) Lower(k, n int) (Probability, error) { return Lower(k, n
 func (c ClopperPearson) Upper(k, n int) (Probability, error) { return Upper(k, n, c.Alpha) }
 
 // Interval returns lower and upper, each at level Alpha/2, so that both hold together with probability at
-// least 1−Alpha. Errors are those of Lower.
+// least 1−Alpha. Errors: as of Lower.
 func (c ClopperPearson) Interval(k, n int) (lower, upper Probability, err error) {
 	if err := checkAlpha(c.Alpha); err != nil {
 		return lower, upper, err

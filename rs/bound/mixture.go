@@ -87,7 +87,7 @@ func (m *Mixture) end(k, n int) Probability {
 	})
 }
 
-// massError bounds the absolute error of ln M, but for that of the binomial probability.
+// massError bounds the absolute error of ln M, but for the binomial probability's.
 const massError = 1e-11
 
 // logRising is ln A(x; c) = ln Γ(x+c)/(Γ(c)·x!) of c > 0 and a whole x ≥ 0. From 64 on it is by

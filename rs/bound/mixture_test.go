@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// strength of the priors in these tests, that of the rule anytime.
+// strength of the priors in these tests, as in the rule anytime.
 const strength = 60
 
 // The two ends of the interval in rational arithmetic: the likelihood under the prior is a product of fractions, that

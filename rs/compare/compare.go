@@ -117,7 +117,8 @@ type Difference struct {
 	P    float64  `json:"-"`
 	Holm *float64 `json:"p_holm,omitempty"` // P corrected for all differences of a table; nil: of none
 
-	// Starts are those of the method with fewer, that Interval is over; 1: it is for this start; 0: of two runs.
+	// Starts is the number of starts of the method with fewer, that Interval is over; 1: it is for this start;
+	// 0: of two runs.
 	Starts int         `json:"starts,omitempty"`
 	Given  *Difference `json:"given,omitempty"` // of two starts: for these alone, over images
 }
@@ -158,7 +159,7 @@ type Comparison struct {
 }
 
 // Runs pairs the images of two runs by their ids. It returns the differences B − A of the average certified radius and
-// of the certified accuracy at each radius, over the images that both have with a label. The intervals are those of the
+// of the certified accuracy at each radius, over the images that both have with a label. The intervals come from the
 // paired bootstrap, percentile form: an image that is drawn brings its results in both runs. So what makes an image
 // hard for both cancels, and intervals are narrower than those of two independent sets. Over fewer than LeastImages
 // images they are Student's, with fewer degrees of freedom where fewer than ten images differ.

@@ -13,7 +13,7 @@ import (
 // few resamples, where the means alone matter.
 var few = resample.Options{Resamples: 2}
 
-// spec §11.3: mACR of fifteen equal logs equals each. The groups are those of §1.6.
+// spec §11.3: mACR of fifteen equal logs equals each. The groups are from §1.6.
 func TestMeanACR(t *testing.T) {
 	names := map[string]bool{}
 	for _, g := range corrupt.Groups[:3] {

@@ -8,7 +8,8 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// Two runs on the same four images; −1 is an image that is not certified right. Vectors of a run are those of rs.Rows.Vectors.
+// Two runs on the same four images; −1 is an image that is not certified right. Vectors of a run come from
+// rs.Rows.Vectors.
 func ExampleRuns() {
 	images, labels := []int{0, 1, 2, 3}, []int{1, 1, 0, 2}
 	a := compare.Of(images, labels, []float64{0.5, 0.25, -1, 1})

@@ -54,7 +54,7 @@ type SweepComparison struct {
 //
 // and the means of ACR_i over those corrupt.Groups of which every member is there. Intervals are of the bootstrap,
 // percentile form: an image that is drawn brings its results under all corruptions. So the differences between groups
-// are paired. Over few images they are those of ACR and Runs.
+// are paired. Over few images they are made as by ACR and Runs.
 //
 // Errors: no runs, a run without labels, a corruption twice at one severity, corruptions at different severities, whose
 // means could not be compared, runs on different images; options out of range, as *resample.OptionError; that of ctx.
@@ -223,7 +223,7 @@ func Uncorrupted(like []Corrupted, clean Radii) []Corrupted {
 // labelled is an image with its label.
 type labelled struct{ image, label int }
 
-// corruptionMatrix is what each image gives to each mean: to that of all corruptions, of the whole
+// corruptionMatrix is the weight of each image in each mean: of all corruptions, of the whole
 // groups and of every corruption.
 type corruptionMatrix struct {
 	names           []string // "macr", groups, corruptions

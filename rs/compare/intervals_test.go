@@ -11,7 +11,7 @@ import (
 )
 
 // sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two kinds of images, fifty of each,
-// whose radii are those of the group.
+// whose radii are the group's.
 func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 	var runs []compare.Corrupted
 	for k, radii := range [][2]float64{low, mid, high} {
@@ -27,7 +27,7 @@ func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 
 func kinds(a, b float64) []float64 { return slices.Repeat([]float64{a, b}, compare.LeastImages/2) }
 
-// ends are those of a 95 % interval for a mean of both kinds: of 100 drawn images, 40 to 60 are of one kind in the
+// ends are the ends of a 95 % interval for a mean of both kinds: of 100 drawn images, 40 to 60 are of one kind in the
 // middle 95 % (of 39 and 61 the tails hold 1.8 %, of 40 and 60 2.8 %).
 func ends(a, b float64) resample.Interval {
 	a, b = min(a, b), max(a, b)
@@ -63,7 +63,7 @@ func TestMeanACRIntervals(t *testing.T) {
 	}
 }
 
-// Of one corruption at one severity, the comparison is that of the two runs.
+// Of one corruption at one severity, the comparison equals the two runs' own.
 func TestCompareCorruptionsOfOneCell(t *testing.T) {
 	a, b := correct(.1, .5, .3, 0, .2), correct(.2, .4, .6, .1, 0)
 	fog := func(rows compare.Radii) []compare.Corrupted { return []compare.Corrupted{{"fog", 2, rows}} }

@@ -223,7 +223,7 @@ func pairable(a, b *ledger.Header) error {
 	return &DataError{a.Data, b.Data}
 }
 
-// Verdict is what may be claimed of a metric of B beside that of A. It is "higher" or "lower" where
+// Verdict is the claim that may be made about a metric of B beside that of A. It is "higher" or "lower" where
 // only the model differs and the p-value, corrected by Holm's method for all metrics, is at most 1
 // − confidence; else "open".
 type Verdict struct {

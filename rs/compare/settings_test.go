@@ -156,7 +156,7 @@ func TestHeading(t *testing.T) {
 }
 
 // Verdicts follow the corrected p-value and the sign, where the model alone differs; two vectors
-// without headers are taken on trust. A cap that is smaller than that of the other cuts both.
+// without headers are taken on trust. The smaller cap cuts both.
 func TestVerdictsAndCaps(t *testing.T) {
 	low, high := make([]float64, 120), make([]float64, 120)
 	for i := range low {

@@ -21,7 +21,7 @@ type Certified struct {
 	Radius  float64 // unit: full range of a value
 	Of      int     // images of the ledger whose label is known; the others are left out
 	Images  []int
-	Correct []bool // whether the certified class is that of the label
+	Correct []bool // whether the certified class is the label
 	// Estimate of the confidence of each image, and bounds on it at every point within the radius.
 	Confidence, Lower, Upper []float64
 }

@@ -195,7 +195,7 @@ func TestConfidencesContainTheTruth(t *testing.T) {
 	}
 }
 
-// The subset is that of the images whose radius suffices, right or wrong, with a label; the family divides α by all.
+// The subset has the images whose radius suffices, right or wrong, with a label; the family divides α by all.
 func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 	m, data := mixed(40)
 	opt := rs.Options{Sigma: .25, MaxSamples: 2000, Scores: 50, Ledger: filepath.Join(t.TempDir(), "l")}

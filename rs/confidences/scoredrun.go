@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// scoredRun is what the scores beside a ledger say of the images that it certifies and that have a
+// scoredRun holds the scores beside a ledger for the images that it certifies and that have a
 // label; of top scores, of all images.
 type scoredRun struct {
 	header     *ledger.Header

@@ -90,7 +90,7 @@ func CertifyTop(ctx context.Context, paths []string, radii []float64, method con
 	return out, nil
 }
 
-// sameFunction refuses a ledger whose s is another function than that of the first one, or whose α
+// sameFunction refuses a ledger whose s is another function than the first one's, or whose α
 // differs. How the classifier runs, the rule, the seed and the images may differ.
 func sameFunction(path string, h ledger.Header, firstPath string, first ledger.Header) error {
 	run := h

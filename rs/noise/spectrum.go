@@ -64,7 +64,7 @@ func NewSampler(law Law, sigma float64) (Sampler, error) {
 // that is its value at (X + D, 0). So u has to be an integer, and the clamp has to come last. With
 // u = 0 it is the ℓ2 radius of Grid.
 //
-// The bits are those of gridStream, under the name of this law; the first eight places of a sample
+// The bits come from gridStream, under the name of this law; the first eight places of a sample
 // are of k.
 type spectrum struct{ grid, grey *Grid }
 

@@ -52,8 +52,8 @@ func sampler(t *testing.T, law Law, sigma float64) Sampler {
 	return s
 }
 
-// Samples by address: any split gives the same, and none is that of the grid. They are the grid's samples, under the name of the law,
-// of an image that is shifted by whole levels.
+// Samples by address: any split gives the same, and none equals the grid's. They are the grid's samples, under
+// the name of the law, of an image that is shifted by whole levels.
 func TestSpectrumByAddress(t *testing.T) {
 	s := sampler(t, "spectrum/1:grey@0=0.05", 0.25)
 	image := []int16{0, 10, 255, 128, -3, 77, 300, 5, 6}

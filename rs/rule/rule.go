@@ -79,8 +79,8 @@ const Betting ledger.RuleName = "betting"
 
 // Anytime has no plan of looks: an image may have any number of noise samples behind its bound. The bound is the lower
 // end of a confidence sequence (bound.Mixture of strength 60), which holds at all numbers of samples together. So a run
-// may be stopped and continued at any time, and may choose the next image by all that was seen; it takes that of the
-// largest Priority. The claim is that of the counts at the stop.
+// may be stopped and continued at any time, and may choose the next image by all that was seen; it takes the
+// one of the largest Priority. The claim follows from the counts at the stop.
 //
 // Budget: all of α at all numbers of samples together, by Ville's inequality. The bound of an image fails at some time
 // with probability at most α by its own noise alone.

@@ -345,7 +345,7 @@ func (a *asker) line(ctx context.Context, place, spaced int) (Line, error) {
 			if l.Class < 0 || l.Flip != nil {
 				break
 			}
-			class := int32(l.Class) // also that of the inner neighbour
+			class := int32(l.Class) // also the inner neighbour's
 			if e.slot >= 0 {
 				class = classes[e.slot]
 				l.Asked++

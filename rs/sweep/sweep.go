@@ -45,7 +45,7 @@ func (c Cell) String() string {
 }
 
 // Cells lists the strengths of corruptions, given by name; for those of CIFAR-F, all rings and decays. The setting
-// gives the options of the corruptions that know them. The severities, which may be nil for all, are those of
+// gives the options of the corruptions that know them. The severities, which may be nil for all, are numbered as in
 // corrupt.Info.
 //
 // Errors: an unknown name, as *corrupt.UnknownError; a severity that none of the corruptions has, as

@@ -27,8 +27,8 @@ type World struct {
 	Counts    bool    // only the numbers of images and of correct answers are known; Common is not used
 }
 
-// Truth is what infinitely many images give: the line through the models drawn (all but the last), and the last model's
-// effective robustness above it.
+// Truth has the values for infinitely many images: the line through the models drawn (all but the last), and
+// the last model's effective robustness above it.
 type Truth struct {
 	Line lines.Line
 	Last float64

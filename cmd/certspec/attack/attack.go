@@ -195,7 +195,7 @@ func ofLedger(m classifier.Classifier, path, weights string) error {
 	return err
 }
 
-// sameImages makes sure that images of a set are those of a ledger on data. Where that is another selection of the
+// sameImages makes sure that a set has the images of a ledger on data. Where that is another selection of the
 // set, its images are looked up by the ledger's name.
 func sameImages(ctx context.Context, data ledger.Data, all, images *imageset.Index) error {
 	if all.Digest == data.Digest {
@@ -260,7 +260,7 @@ func (o *options) attack(ctx context.Context, smoothed classifier.Classifier,
 	return perturb.Empirical(ctx, b, file, m, images, o.EmpiricalOptions)
 }
 
-// gradientEngine is what computes gradients where the model runs on a choice: ONNX Runtime cannot.
+// gradientEngine is the engine that computes gradients where the model runs on a choice: ONNX Runtime cannot.
 func gradientEngine(choice string) string {
 	if choice == "onnxruntime" {
 		return ""

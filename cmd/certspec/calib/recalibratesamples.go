@@ -17,7 +17,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// fitPart is what the map of a set is fitted on, or comes from.
+// fitPart is the part of a set that its map is fitted on, or comes from.
 type fitPart struct {
 	table        *calib.Table
 	from, source string

@@ -210,7 +210,7 @@ func (s *sampleFile) row() (row, error) {
 	return row, err
 }
 
-// constant is the row of a confidence that is the accuracy for every sample; that of the samples
+// constant is the row of a confidence that is the accuracy for every sample; the confidence of the samples
 // gets its resolution, which a constant does not have.
 func (s *sampleFile) constant(of *row) (row, error) {
 	accuracy := *of.Accuracy

@@ -121,7 +121,7 @@ func (o *options) run(cmd *cobra.Command, from, to string) error {
 	return nil
 }
 
-// renewing is so many batches that of the averages of before 0.9^100, 3·10⁻⁵, are left.
+// renewing is the number of batches after which 0.9^100 = 3·10⁻⁵ of the averages of before are left.
 const renewing = 100
 
 // adapted writes a network between with the averages that images give.

@@ -19,7 +19,7 @@ type tableOptions struct {
 	json           *bool
 }
 
-// tables are those of Fridovich-Keil et al. 2022, by number.
+// tables are the tables of Fridovich-Keil et al. 2022, by number.
 var tables = map[string]lines.Grouping{"1": lines.ByPruning, "2": lines.ByAugmentation, "3": lines.ByCLIP}
 
 func tableCommand() *cobra.Command {

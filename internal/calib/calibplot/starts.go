@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
-// AtRadius is what searches found of the confidences that are certified at a radius, beside the
+// AtRadius holds what searches found of the confidences that are certified at a radius, beside the
 // exact largest calibration error.
 type AtRadius struct {
 	Radius, Exact float64

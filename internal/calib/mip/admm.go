@@ -34,7 +34,7 @@ type Run struct {
 	ADMM
 	Best     float64 `json:"acce"`      // largest calibration error of the projected iterates
 	BestStep int     `json:"best_step"` // where it was found
-	Final    float64 `json:"final"`     // that of the last one
+	Final    float64 `json:"final"`     // objective of the last one
 	Done     int     `json:"done"`      // steps made
 	// Largest residuals of the last iterate: z off its box, a off {0, 1}, Σ_m a − 1, and Σ_m k·a.
 	Residuals Residuals `json:"residuals"`

@@ -2,7 +2,7 @@ package mip
 
 import "math"
 
-// Found is what one run of a search found.
+// Found is the result of one run of a search.
 type Found struct {
 	Search string  `json:"search"` // ADMM or dECE
 	Start  Start   `json:"start"`

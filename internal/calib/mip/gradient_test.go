@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// variables are those of the Lagrangian that an iterate stands for, with the duals of its last step.
+// variables belong to the Lagrangian that an iterate stands for, with the duals of its last step.
 func variables(s *iterate, clean []float64) *literal {
 	v := newLiteral(s.p, clean, ADMM{Rho: s.rho})
 	for x := range v.a {

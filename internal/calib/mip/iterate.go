@@ -176,7 +176,7 @@ func (s *iterate) stepConfidences() {
 	s.setSigns()
 }
 
-// grow takes the penalty to that of the next step.
+// grow raises the penalty to the next step's.
 func (s *iterate) grow() { s.before, s.rho = s.rho, min(s.rho*s.growth, maxRho) }
 
 // projected is the calibration error of the projection.

@@ -173,7 +173,7 @@ func (s *literal) grow() { s.rho = min(s.rho*s.growth, 10) }
 
 func relative(a, b float64) float64 { return math.Abs(a-b) / max(1, math.Abs(a), math.Abs(b)) }
 
-// The literal form itself: its gradients are those of the Lagrangian (section 11.F (1)), its copies lie in
+// The literal form itself: its gradients equal the Lagrangian's (section 11.F (1)), its copies lie in
 // their sets and lower the Lagrangian (2).
 func TestLiteralADMM(t *testing.T) {
 	p, clean := synthetic(1, 12, 5, .5)

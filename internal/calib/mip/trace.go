@@ -21,7 +21,7 @@ type Norms struct {
 	Max float64 `json:"max"`
 }
 
-// Record is what a trace holds of one step, after its updates of the duals (Emde et al. 2025, figures 9, 10).
+// Record is the trace of one step, after its updates of the duals (Emde et al. 2025, figures 9, 10).
 type Record struct {
 	Step       int     `json:"step"`
 	Lagrangian float64 `json:"lagrangian"` // augmented, without the indicator functions

@@ -26,7 +26,7 @@ const (
 	nearTieShare = 0.01 // of the comparisons, that rounding may explain
 )
 
-// Found is what comparisons of answers found.
+// Found is the result of comparing answers.
 type Found struct {
 	Answers     int     `json:"answers"`     // asked of the model
 	Invalid     int     `json:"invalid"`     // of these, without a finite output
@@ -264,7 +264,7 @@ func className(class int32) string {
 	return fmt.Sprintf("class %d", class)
 }
 
-// row is what the answer to image i says besides the class, and its tolerance.
+// row is the answer to image i besides the class, and its tolerance.
 func (a Answers) row(i int) (row []float32, within float64) {
 	if a.rows == nil {
 		return nil, 0

@@ -330,7 +330,8 @@ func TestEffortByTime(t *testing.T) {
 	}
 }
 
-// Softmax in the place of logits; rows of a single one are those of toy models, and logits that sum to 1 by chance are logits.
+// Softmax in the place of logits; rows of a single one come from toy models, and logits that sum to 1 by chance
+// are logits.
 func TestProbabilities(t *testing.T) {
 	softmax := func(row []float32) {
 		largest, sum := slices.Max(row), 0.

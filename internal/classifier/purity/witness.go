@@ -69,13 +69,13 @@ func (w *Witness) Again(ctx context.Context, m classifier.Classifier, how string
 	return found, nil
 }
 
-// Record is what a file keeps of a Witness.
+// Record is the form of a Witness in a file.
 type Record struct {
 	Look    Found      `json:"look"`    // the comparisons of the look that the answers are from
 	Answers []Recorded `json:"answers"` // at most 100
 }
 
-// Recorded is what a Record keeps of the answer to one image.
+// Recorded is the answer to one image in a Record.
 type Recorded struct {
 	Image  string    `json:"image"` // beginning of the SHA-256 of the noise sample
 	Class  int32     `json:"class"`
@@ -83,7 +83,7 @@ type Recorded struct {
 	Values []float32 `json:"values,omitempty"` // at most ten logits or probabilities
 }
 
-// Record is what a file keeps, block by block in turns.
+// Record returns the form for a file, block by block in turns.
 func (w *Witness) Record() Record {
 	r := Record{Look: w.look}
 	for at := range min(witnesses, w.blocks[0].N*len(w.blocks)) {

@@ -15,7 +15,7 @@ import (
 // What is printed of Sun et al. 2021 agrees with itself: the groups are in order, and their mean is that of all.
 func TestPrintedRadiiAgree(t *testing.T) {
 	rows := 0
-	// The paper prints other groups for these, so that their mean is not that of the corruptions.
+	// The paper prints other groups for these, so that their mean is not the mean over the corruptions.
 	other := map[string]float64{"A/table2 AutoAugment": 0.369, "A/table1 A/c10/aa": 0.369, "A/table1 A/c100/g": 0.1737,
 		"A/table4 Gaussian": 0.1737}
 	l := library(t)

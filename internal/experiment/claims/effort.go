@@ -25,7 +25,7 @@ func TrainingImages(m *recipe.Model) int {
 	return images
 }
 
-// effort is what training took, views, noises and attacks counted.
+// effort is the cost of training, views, noises and attacks counted.
 type effort struct {
 	steps        int
 	rows, passes float64

@@ -25,7 +25,7 @@ type Powers struct {
 	Tier    string  `json:"tier"`
 	Against string  `json:"against"`   // title of the row that the others are compared with
 	Cap     float64 `json:"cap"`       // the largest radius that the tier's samples can prove, at σ of the rows
-	Pilot   float64 `json:"pilot_cap"` // that of the pilot
+	Pilot   float64 `json:"pilot_cap"` // cap of the pilot
 	Gaps    []Gap   `json:"gaps"`
 }
 
@@ -156,7 +156,7 @@ type Gap struct {
 	Row    string `json:"row"`
 	Figure string `json:"figure"`
 
-	// Of the pilot, whose cells are those of the same name that it has.
+	// Of the pilot, cells of the same name, where it has them.
 	PilotImages int     `json:"pilot_images"`
 	PilotCells  int     `json:"pilot_cells"`
 	PilotSeeds  int     `json:"pilot_seeds"`

@@ -203,7 +203,7 @@ func SizeOf(ctx context.Context, name string) (int, error) {
 	return all.Len(), nil
 }
 
-// differencesOf are those of the radii of two networks, by cell and image; nil where one lacks a cell.
+// differencesOf are the differences of the radii of two networks, by cell and image; nil where one lacks a cell.
 func (p *pilotReader) differencesOf(a, b study.Start, cells []string) ([][]float64, error) {
 	row := func(start study.Start, cell string) (*study.Sample, error) {
 		return p.columns.SampleOn(study.Row{Starts: []study.Start{start}}, "acr", cell)

@@ -46,7 +46,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 	if err != nil || m.Begin != nil || m.Start != "A/c10/g@1" {
 		t.Errorf("what is adapted: %+v, %v", m, err)
 	}
-	// What is fine-tuned has the network that its baseline began with, not that of the tier.
+	// What is fine-tuned has the network that its baseline began with, not the tier's.
 	s.Places["fashionmnist-start"] = "../../../notebooks/models/fmnist-cnn-s025"
 	if m, err = s.Model("D/fmnist/acce-act", 1, 1); err != nil || m.Network != "small-cnn" || m.Begin != nil || m.Start != "D/fmnist/at-e050@1" {
 		t.Errorf("fine-tuned: %+v, %v", m, err)

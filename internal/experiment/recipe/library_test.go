@@ -165,8 +165,8 @@ func TestFineTuningOfThePaper(t *testing.T) {
 	}
 }
 
-// The numbers of the tiers and recipes are those of fouriermix-certified-ood §2.1, 2.3 to 2.8, 9.1 and 12, and of certified-calibration
-// §9.1, 9.4 and table 4.
+// The numbers of the tiers and recipes are from fouriermix-certified-ood §2.1, 2.3 to 2.8, 9.1 and 12, and of
+// certified-calibration §9.1, 9.4 and table 4.
 func TestNumbersOfTheSpecs(t *testing.T) {
 	l := opened(t)
 	model := func(tier, recipe string, point int) Model {

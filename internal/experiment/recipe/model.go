@@ -346,7 +346,7 @@ func (s *Setup) Recipe(row Row) (Recipe, error) {
 	return r, err
 }
 
-// Seeds are those of a recipe that the tier takes.
+// Seeds are the seeds of a recipe that the tier takes.
 func (s *Setup) Seeds(r Recipe) []uint64 {
 	if s.Tier.Seeds > 0 {
 		return r.Seeds[:min(len(r.Seeds), s.Tier.Seeds)]
@@ -354,7 +354,7 @@ func (s *Setup) Seeds(r Recipe) []uint64 {
 	return r.Seeds
 }
 
-// Options are those of training, but for images, paths and engine.
+// Options are the options of training, but for images, paths and engine.
 func (s *Setup) Options(m Model) (o train.Options, err error) {
 	if m.Adapt != nil {
 		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run "+

@@ -24,7 +24,7 @@ type Recipe struct {
 	// further images of the method, by the names that it has for them
 	More map[string]ExtraSet `yaml:"sets,omitempty"`
 
-	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of
+	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon come from
 	// the start unless they stand here.
 	modelfile.Recipe `yaml:",inline"`
 

@@ -64,7 +64,7 @@ func BaseKind(kind string) string {
 }
 
 // equalRows makes a model take as many rows in a step, and as many in all, as every other one of
-// its data: those of views, noises, attacks and second passes are counted. Epochs are those of a
+// its data: those of views, noises, attacks and second passes are counted. Epochs come from a
 // method with one row for each image.
 func (s *Setup) equalRows(m *Model, rows, epochs int) (int, error) {
 	each, err := s.Rows(*m)

@@ -45,9 +45,9 @@ type Row struct {
 	Results string `yaml:"results,omitempty" json:"results,omitempty"`
 	// how images enter an ONNX file: the fields of onnx.Card
 	ONNX map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`
-	// of Model; default that of the first row with a recipe
+	// of Model; default the first row's with a recipe
 	Data string `yaml:"data,omitempty" json:"data,omitempty"`
-	// of Model or of a published log; default that of the first row with a recipe
+	// of Model or of a published log; default the first row's with a recipe
 	Sigma float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
 	Title string  `yaml:"title,omitempty" json:"title,omitempty"` // default the recipe's
 }

@@ -118,7 +118,7 @@ type yamlField struct {
 	key string
 }
 
-// yamlFields are those of a struct that have keys, and of the structs in it that stand inline.
+// yamlFields are the fields of a struct that have keys, and of the structs in it that stand inline.
 func yamlFields(t reflect.Type) (all []yamlField) {
 	if t == reflect.TypeFor[Measures]() {
 		return askedFields()

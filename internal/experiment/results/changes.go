@@ -27,7 +27,7 @@ type Change struct {
 	CBS      float64 `json:"cbs"`
 }
 
-// Changes are those of all lines of a table with certified calibration that began with another line
+// Changes are the changes of all lines of a table with certified calibration that began with another line
 // of it, line by line and radius by radius. What is not there yet, or certified for no image, is
 // left out.
 func (f *Filled) Changes() (all []Change) {

@@ -13,7 +13,8 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// By hand: fine-tuned models differ from the one that they began with, and that of the best accuracy is told from the other at each radius.
+// By hand: fine-tuned models differ from the one that they began with, and the model of the best accuracy is
+// told from the other at each radius.
 func TestChanges(t *testing.T) {
 	at := func(radius, accuracy, cce float64) *measure.RadiusErrors {
 		half := cce / 2
@@ -62,7 +63,7 @@ func TestSpearman(t *testing.T) {
 }
 
 // On the published experiment at the radius 0.5, certified accuracy and errors rise together over the models, as in figure 19 of Emde et al. 2025, and the
-// intervals say so; the figures that they are of are those of the table.
+// intervals say so; their figures equal the table's.
 func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	folder := "../../../notebooks/results/experiments/D-evidence"
 	all, err := RankCorrelations(t.Context(), folder, "D/table7", resample.Options{Resamples: 200})
@@ -88,7 +89,7 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 		t.Error("a table of attacks has correlations")
 	}
 
-	// What is drawn again from all images is what stands in the table.
+	// The value of all images, drawn again, stands in the table.
 	f, err := newTableBuilder(t.Context(), folder, "D/table7", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	}
 }
 
-// By group and severity the radii are those of the cells, and what is missing is said.
+// By group and severity the radii are the cells', and what is missing is said.
 func TestByGroup(t *testing.T) {
 	folder := "../../../notebooks/results/experiments/A"
 	all, err := ByGroup(t.Context(), folder, "A/table2", 5, resample.Options{Resamples: 100})

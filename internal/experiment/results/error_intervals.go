@@ -36,7 +36,7 @@ func (f *TableBuilder) kept(l FilledLine, what string) ([]*measure.PerImage, err
 	return all, nil
 }
 
-// intervals are those of statistics of one set of images, which all of them must be of, and of starts: the basic
+// intervals are of statistics of one set of images, which all of them must be of, and of starts: the basic
 // ones of the bootstrap, as resampling raises a certified calibration error a little, by which percentiles lie too
 // high. TestCoverageOfCertifiedErrors counts how often they hold the truth. By statistic, rests says how many
 // starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.

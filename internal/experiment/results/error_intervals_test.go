@@ -67,7 +67,8 @@ func calibrated(t *testing.T) string {
 	return folder
 }
 
-// Where all predictions are right, CCE is the mean of 1 − l and CBS that of its square, so that their intervals are those of means.
+// Where all predictions are right, CCE is the mean of 1 − l and CBS the mean of its square, so that their
+// intervals are intervals of means.
 func TestSpreadByHand(t *testing.T) {
 	o := resample.Options{Resamples: 500, Seed: 3}
 	f, err := Fill(t.Context(), calibrated(t), "", o)

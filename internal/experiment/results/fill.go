@@ -71,7 +71,7 @@ type OverSeeds struct {
 	Seeds int     `json:"seeds"`
 }
 
-// Value is an average certified radius. Interval is that of the mean over the starts, over images and starts; of
+// Value is an average certified radius. Interval is for the mean over the starts, over images and starts; of
 // one start it is for this one.
 type Value struct {
 	OverSeeds
@@ -85,7 +85,7 @@ type Value struct {
 	sample *study.Sample // the mean radius over the cells, by start and image
 }
 
-// Selected is what a group reaches at a radius among models of comparable accuracy
+// Selected is the best that a group reaches at a radius among models of comparable accuracy
 // (certified-calibration tables 2 and 6 to 10).
 type Selected struct {
 	Radius float64  `json:"radius"`

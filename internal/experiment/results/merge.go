@@ -20,7 +20,7 @@ import (
 )
 
 // Merge joins the folders of shards into one. What several of them hold must be equal, weights,
-// ledgers and radii alike; the times on cards and beside ledgers are those of the first. It returns
+// ledgers and radii alike; the times on cards and beside ledgers come from the first. It returns
 // how many files are new.
 //
 // Errors: a folder that is for something else, as *MismatchError; two files of one name that

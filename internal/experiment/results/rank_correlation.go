@@ -21,7 +21,7 @@ type RankCorrelation struct {
 	B      string  `json:"b"`
 	Models int     `json:"models"`
 	Rho    float64 `json:"rho"`
-	// Interval is that of the bootstrap over the images, the same for all models; nil with ACCE,
+	// Interval is from the bootstrap over the images, the same for all models; nil with ACCE,
 	// which takes a search for each draw, and where a model has few certified images or its radii
 	// are of other images.
 	Interval *resample.Interval `json:"interval,omitempty"`
@@ -33,7 +33,7 @@ var ranked = [...]string{"CA", "ACR", "CCE", "CBS", "ACCE"}
 
 const drawnFigures = 4 // of ranked, that can be found again for drawn images
 
-// RankCorrelations are those of each pair of figures at each radius of a table with certified
+// RankCorrelations are the correlations of each pair of figures at each radius of a table with certified
 // calibration. A radius with less than three models, and a pair of which all models have the same
 // figure, are left out.
 //

@@ -44,7 +44,7 @@ func TestSelectByAccuracy(t *testing.T) {
 			candidates = append(candidates, candidate{"AT", number(t, row[8+k]), number(t, row[4+k]), number(t, row[12+k])})
 		}
 		got, err := selectByAccuracy(candidates, c.high-c.low)
-		for i := range got { // the places are those of models with these numbers
+		for i := range got { // the places belong to models with these numbers
 			if candidates[got[i].CCEOf].CCE != got[i].CCE || candidates[got[i].CBSOf].CBS != got[i].CBS {
 				t.Errorf("radius %s: %+v", c.radius, got[i])
 			}

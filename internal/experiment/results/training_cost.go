@@ -129,7 +129,7 @@ func (f *TableBuilder) shifted(line int) shiftedRow {
 	return r
 }
 
-// passesOfAll are those of a model's training, and of the trainings that came before it.
+// passesOfAll are the passes of a model's training, and of the trainings that came before it.
 func passesOfAll(m *store.Manifest, model *recipe.Model) (float64, error) {
 	passes, err := m.Passes(&recipe.Setup{Tier: m.Tier}, model)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestConfidences(t *testing.T) {
 	}
 }
 
-// Confidences of an adapted row are those of its network as it is adapted to clean images, certified and attacked.
+// Confidences of an adapted row come from its network as it is adapted to clean images, certified and attacked.
 func TestConfidencesOfAdaptedNetworks(t *testing.T) {
 	o := tiny(t, tinyFile(t, `
   adapted:

@@ -114,8 +114,9 @@ func keptAreas(t *testing.T, o plan.Options, f *results.Filled, read func(slug, 
 	}
 }
 
-// A table of bounds and attacks is made, its numbers are those of the files, and the points of each network serve the others. Stopped again
-// and again it ends with the bytes of a run that was not; shards leave the transfers to the folder that they are merged into.
+// A table of bounds and attacks is made, its numbers equal the files', and the points of each network serve the
+// others. Stopped again and again it ends with the bytes of a run that was not; shards leave the transfers to
+// the folder that they are merged into.
 func TestForeignImages(t *testing.T) {
 	o := foreign(t)
 	if err := Table(t.Context(), o); err != nil {

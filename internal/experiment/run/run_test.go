@@ -21,7 +21,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// A table is made, and its numbers are those of the ledgers; the second run does nothing.
+// A table is made, and its numbers equal the ledgers'; the second run does nothing.
 func TestTable(t *testing.T) {
 	o := tiny(t, tinyFile(t, ""))
 	if err := Table(t.Context(), o); err != nil {

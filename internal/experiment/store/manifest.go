@@ -120,7 +120,7 @@ func parseManifest(folder string) (*Manifest, error) {
 }
 
 // current gives methods the names that they have today; see method.Current. What was trained as ACCE-ACT from the exact
-// solution, in whose tables it stood as such, is another algorithm than that of the paper.
+// solution, in whose tables it stood as such, is another algorithm than the paper's.
 func (m *Manifest) current() {
 	for i := range m.Models {
 		model := &m.Models[i]

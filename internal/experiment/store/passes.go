@@ -22,7 +22,7 @@ func (m *Manifest) Passes(setup *recipe.Setup, model *recipe.Model) (float64, er
 	return epochs * float64(rows+furtherRows(made.Needs())), err
 }
 
-// furtherRows are those of further sets for each image, with their attacks and bounds, which are two passes.
+// furtherRows are the rows of further sets for each image, with their attacks and bounds, which are two passes.
 func furtherRows(n method.Needs) (rows int) {
 	for _, set := range n.Sets {
 		rows++

@@ -23,7 +23,7 @@ const (
 
 // Endings of results.
 const (
-	// SharesSuffix is that of the files with the share of each image's noise samples in the class that
+	// SharesSuffix ends the names of files with the share of each image's noise samples in the class that
 	// is certified, in the form of files of radii: the estimate K/N of p_A, which, unlike a radius, has
 	// no largest value that depends on the number of samples.
 	SharesSuffix = ".shares.csv"

@@ -21,7 +21,7 @@ func exactly(f func(x, y int64) int64, check func(x, y float64) float64) func(x,
 	}
 }
 
-// arithmetics are the operators that folding evaluates value by value. Their results are those of IEEE arithmetic in
+// arithmetics are the operators that folding evaluates value by value. They follow IEEE arithmetic in
 // the type of the operands, the same in every engine. Of one operand, y is not used.
 var arithmetics = map[string]arithmetic{
 	"Add": {add, exactly(func(x, y int64) int64 { return x + y }, add)},

@@ -130,7 +130,7 @@ func bendsPlain(sums *[Width]float64, g []RowLane, lines []Bend, gin []RowLane, 
 }
 
 // fused32 is a·b + c with one rounding to float32. The product is exact in float64; the sum is rounded to odd there,
-// after which rounding to float32 is that of the exact sum.
+// after which rounding to float32 gives the exact sum rounded.
 func fused32(a, b, c float32) float32 {
 	product, other := float64(a)*float64(b), float64(c)
 	sum := product + other

@@ -3,7 +3,7 @@
 package kernel
 
 // Lanes is how many points an evaluation can take side by side: value i of a layer at point j is at i·Lanes + j, so
-// that vectors hold points. Each point's values are those of an evaluation of it alone, bit by bit but for the sign
+// that vectors hold points. Each point's values equal an evaluation of it alone, bit by bit but for the sign
 // of zeros.
 const Lanes = 8
 

@@ -21,8 +21,8 @@ const (
 	reserve    = 1 << 28
 )
 
-// Seen is what noise samples tell of a network: how large sums and results become. It is the same in whatever order
-// samples come.
+// Seen holds ranges that noise samples show of a network: how large sums and results become. It is the same in
+// whatever order samples come.
 type Seen struct {
 	Samples int             `json:"samples"`
 	Largest map[int]numbers `json:"largest"` // |value| of each channel, by layer
@@ -154,8 +154,8 @@ func (c *counts) step() float64 {
 	return best
 }
 
-// Build makes the integers, from ranges by mean squared error. kappa is that of the noise: pixels reach from −255κ to
-// 255(κ+1). Errors: a layer whose scales lie too far apart.
+// Build makes the integers, from ranges by mean squared error. kappa is the range of the noise: pixels reach
+// from −255κ to 255(κ+1). Errors: a layer whose scales lie too far apart.
 func (p *Plan) Build(seen *Seen, kappa int) (*intnet.Network, error) {
 	scales, err := p.scales(seen)
 	if err != nil {
@@ -246,7 +246,7 @@ func (p *Plan) scales(seen *Seen) ([]float64, error) {
 	return scales, nil
 }
 
-// factors are those of addends of bytes, in units of 1/2^bits of a step of the result.
+// factors are the factors of addends of bytes, in units of 1/2^bits of a step of the result.
 func factors(to float64, from ...float64) (m []int16, bits int, err error) {
 	for bits = bitsOfSums; bits >= 1; bits-- {
 		m = nil

@@ -63,7 +63,7 @@ func (g *graph) index() {
 	}
 }
 
-// values are those of a constant input of so many dimensions in float32, nil where it is none.
+// values are the values of a constant input of so many dimensions in float32, nil where it is none.
 func (g *graph) values(n *onnxfile.Node, input, dims int) (*onnxfile.Tensor, []float64) {
 	if input >= len(n.Inputs) {
 		return nil, nil

@@ -20,7 +20,7 @@ import (
 // Key is the property of the file's metadata that holds its Record, in JSON.
 const Key = "certspec_quantized"
 
-// Identity is what stands in the identity of a quantised network, behind the digest of its weights.
+// Identity is the part of a quantised network's identity behind the digest of its weights.
 const Identity = "quantised to 8 bits"
 
 // Range of the values that a node was seen to give.

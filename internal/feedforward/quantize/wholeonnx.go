@@ -13,7 +13,7 @@ import (
 // their optimisers cannot give another class. Weights are unsigned with a zero point of 128, as
 // products of signed ones saturate on some processors.
 //
-// Scores are the logits below the greatest, in their unit: the class is exactly that of the integers.
+// Scores are the logits below the greatest, in their unit: the class is exactly the integers'.
 //
 // Errors: pixels or weights that two bytes do not hold, a unit of logits that float32 does not.
 func ONNX(n *intnet.Network) ([]byte, error) {
@@ -186,7 +186,7 @@ type plane struct {
 	zero   uint8
 }
 
-// sums are those of a convolution: products of bytes, of each plane of the inputs by each of the weights.
+// sums are the sums of a convolution: products of bytes, of each plane of the inputs by each of the weights.
 func (w *onnxWriter) sums(l *intnet.Layer, from string) (string, error) {
 	n := w.network
 	inputs, bias := []plane{{from, 1, 0}}, slices.Clone(l.Bias)

@@ -70,7 +70,7 @@ func Open(choice string) (*Backend, error) { return open(choice, goForInference)
 // runs independent operations in parallel: two thirds of the time of a training step.
 func OpenForTraining(choice string) (*Backend, error) { return open(choice, goForTraining) }
 
-// onnxRuntime is what the variables call an engine that only certifies; see package engine.
+// onnxRuntime is the variables' name for an engine that only certifies; see package engine.
 const onnxRuntime = "onnxruntime"
 
 func open(text, goOptions string) (*Backend, error) {

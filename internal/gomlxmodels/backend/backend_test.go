@@ -386,7 +386,7 @@ func TestEnsureReplacesBrokenPlugin(t *testing.T) {
 	}
 }
 
-// The versions for programs without module versions are those of go.mod.
+// The versions for programs without module versions equal go.mod's.
 func TestRequiredVersions(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {

@@ -77,7 +77,7 @@ func searchedFolders() []string {
 	return folders
 }
 
-// pythonFolders are those of JAX's plugins in the active Python environment, the python3 of
+// pythonFolders are the folders of JAX's plugins in the active Python environment, the python3 of
 // the PATH and the system's.
 func pythonFolders() (folders []string) {
 	roots := []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), "/usr/local", "/usr"}

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/host"
 )
 
-// goInstructionSet is what GoMLX's Go backend uses of it: nothing, unless it was built
+// goInstructionSet is the part of it that GoMLX's Go backend uses: nothing, unless it was built
 // with GOEXPERIMENT=simd.
 func goInstructionSet() string {
 	if !builtWithSIMD {
@@ -33,7 +33,7 @@ const (
 	xlaModule = "github.com/gomlx/go-xla"
 )
 
-// requiredVersions are those of go.mod, for programs such as tests that carry no module
+// requiredVersions are the versions in go.mod, for programs such as tests that carry no module
 // versions.
 var requiredVersions = map[string]string{goModule: "v0.1.3", xlaModule: "v0.4.2"}
 

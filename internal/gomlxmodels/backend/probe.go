@@ -20,7 +20,7 @@ import (
 	"github.com/certspec/certspec/internal/cache"
 )
 
-// pluginCheck is what one trial of a plugin file found. It is kept in the cache for as
+// pluginCheck is the result of one trial of a plugin file. It is kept in the cache for as
 // long as the file does not change.
 type pluginCheck struct {
 	Path     string    `json:"path"`

@@ -60,9 +60,9 @@ func someImages(shape pixel.Shape, n int) []float32 {
 	return images
 }
 
-// The bounds of the graph are those of package feedforward, which computes them in float64 from the network's ONNX form, for every
-// network: to the rounding of float32, which bounds that grow from layer to layer carry along. At ε = 0 they are the differences of the
-// logits, they grow with ε, and U_kk is exactly 0.
+// The bounds of the graph equal package feedforward's, which computes them in float64 from the network's ONNX
+// form, for every network: to the rounding of float32, which bounds that grow from layer to layer carry along.
+// At ε = 0 they are the differences of the logits, they grow with ε, and U_kk is exactly 0.
 func TestBoundsAgree(t *testing.T) {
 	odd, square := pixel.Shape{Height: 7, Width: 6, Channels: 2}, pixel.Shape{Height: 8, Width: 8, Channels: 3}
 	nets.Register(everyLayer{})
@@ -165,8 +165,8 @@ func TestBoundsAgree(t *testing.T) {
 	}
 }
 
-// No point of a box in few dimensions, corners and others, exceeds the bounds by more than rounding; and without clipping they are those of
-// the whole ball.
+// No point of a box in few dimensions, corners and others, exceeds the bounds by more than rounding; and
+// without clipping they equal the whole ball.
 func TestBoundsHold(t *testing.T) {
 	b := engines.Backend(t, "go")
 	random := rand.New(rand.NewPCG(5, 6))

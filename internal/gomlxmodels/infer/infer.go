@@ -30,7 +30,7 @@ type forward func(images *graph.Node, weight func(name string) *graph.Node) *gra
 //
 // Every new batch size and every new form (grid or real) is compiled at its first use, in
 // about a second for a ResNet-20, and kept: evaluate in batches of one size. Memory is
-// that of the compiled graphs plus that of the batches in flight.
+// the compiled graphs' plus the batches' in flight.
 type Network struct {
 	info       classifier.Info
 	engine     compute.Backend

@@ -67,7 +67,7 @@ func (n Network) Intervals(layer string, centre, radius *Node, lookup Lookup) (l
 	panic("nets: no layer " + layer)
 }
 
-// span is what a layer gives: values, and of a bounded forward pass how far they may be from them
+// span is the output of a layer: values, and of a bounded forward pass how far they may be from them
 // on both sides, else nil. The radius may be of one image for all.
 type span struct{ centre, radius *Node }
 
@@ -84,7 +84,7 @@ func (s span) monotone(f func(x *Node) *Node) span {
 	return span{c, r}
 }
 
-// linear applies a linear function to the values, and to the radii that of the magnitudes of its weights.
+// linear applies a linear function to the values, and the function by the magnitudes of its weights to the radii.
 func (s span) linear(f, magnitudes func(x *Node) *Node) span {
 	if s.radius == nil {
 		return span{f(s.centre), nil}

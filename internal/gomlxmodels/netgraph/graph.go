@@ -28,7 +28,7 @@ type Averages map[string]*Node
 
 // ForwardTraining builds the network for training: batch normalisation with the mean and
 // variance of the batch, which is differentiated through. Averages holds what the running
-// averages become: 0.9 of the old value and 0.1 of that of the batch, the variance
+// averages become: 0.9 of the old value and 0.1 of the batch's, the variance
 // unbiased (divided by n−1).
 func (n Network) ForwardTraining(images *Node, lookup Lookup) (logits *Node, averages Averages) {
 	averages = Averages{}

@@ -21,7 +21,7 @@ func Uniform(logits *Node) *Node { return Neg(ReduceMean(LogSoftmax(logits), -1)
 func Span(logits *Node) *Node { return Add(largest(logits), largest(Neg(logits))) }
 
 // Widest is v = max_kl U_kl of bounds U [M, K, K] on differences of logits, at least 0 since U_kk = 0. Its gradient is
-// that of the first of equal pairs.
+// the one of the first of equal pairs.
 func Widest(u *Node) *Node { return largest(Reshape(u, u.Shape().Dimensions[0], -1)) }
 
 // UpperBound is the loss log(1 + v²/2) of Bitterwolf, Meinke and Hein 2020 (equation 8). Here v ≥ 0 is an upper bound
@@ -60,7 +60,7 @@ func ranks(v *Node) *Node {
 	return ReduceSum(ConvertDType(before, dtypes.Int32), -1)
 }
 
-// largest is the maximum over the last axis; the gradient is that of the first of equal ones.
+// largest is the maximum over the last axis; the gradient goes to the first of equal ones.
 func largest(x *Node) *Node {
 	at := OneHot(ArgMax(x, -1, dtypes.Int32), x.Shape().Dim(-1), x.DType())
 	return ReduceSum(Where(Equal(at, OnesLike(at)), x, ZerosLike(x)), -1)

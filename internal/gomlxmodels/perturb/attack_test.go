@@ -303,8 +303,8 @@ func TestPGDOnLinear(t *testing.T) {
 	}
 }
 
-// No configuration changes a prediction, leaves ball or range, or ends with a loss below that of the image itself; the target
-// does not matter where the prediction is right; and without a budget nothing moves.
+// No configuration changes a prediction, leaves ball or range, or ends with a loss below the loss of the image
+// itself; the target does not matter where the prediction is right; and without a budget nothing moves.
 func TestACE(t *testing.T) {
 	w, x, labels, _ := sample(1, 2)
 	n, weights := linear(t, w)

@@ -33,7 +33,7 @@ func NewClimb(n *Network, a *attack.Ascent) (*Climb, error) {
 	return &Climb{a, step}, nil
 }
 
-// Run gives the points that an attack within ε finds of images, which it consumes; weights are those of the network.
+// Run gives the points that an attack within ε finds of images, which it consumes; weights are the network's.
 func (c *Climb) Run(epsilon float64, images *tensors.Tensor, weights []*tensors.Tensor) (*tensors.Tensor, error) {
 	n := images.Shape().Dimensions[0]
 	lowest := make([]float32, n)

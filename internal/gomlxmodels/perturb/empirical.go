@@ -95,7 +95,7 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 	return o.attack(ctx, compiled, max(1, min(rows/o.Noises, images.Len())), smoothed, images)
 }
 
-// ready are the options with their defaults, where the images are those of a network.
+// ready are the options with their defaults, for images that suit a network.
 func (o EmpiricalOptions) ready(images *imageset.Index, shape pixel.Shape, classes int) (EmpiricalOptions, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -42,7 +42,7 @@ func moments(x *Node) (mean, size *Node) {
 }
 
 // Run returns the noises that an attack within ε finds for images x [N, …], noises [m·N, …] and probabilities soft [N,
-// K]. All remain the caller's; weights are those of the network.
+// K]. All remain the caller's; weights are the network's.
 func (s *Shake) Run(epsilon float64, x, noises, soft *tensors.Tensor, weights []*tensors.Tensor) (*tensors.Tensor,
 	error) {
 	ball, length := tensors.FromScalar(float32(epsilon)), tensors.FromScalar(float32(2*epsilon/float64(s.attack.Steps)))

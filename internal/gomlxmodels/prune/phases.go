@@ -12,7 +12,7 @@ type Phase struct {
 	Sparsity float64 // of the mask that it begins with
 }
 
-// Phases are those of a run by a method to a sparsity, of so many epochs at a rate each: from
+// Phases are the phases of a run by a method to a sparsity, of so many epochs at a rate each: from
 // scratch, or from a trained network of which a share of the prunable weights is zero. Methods in
 // rounds begin with a training without mask, unless they start from a trained network, and go on
 // with those of their levels that lie between its sparsity and the one asked for, and with that
@@ -53,7 +53,7 @@ func Phases(m Method, sparsity float64, epochs int, rate float64, trained bool, 
 }
 
 // Complete fills in what a method leaves to the run, of so many epochs at a learning rate. These
-// are those of the training on of FT where it starts from a trained network.
+// are as in the training on of FT where it starts from a trained network.
 func Complete(m Method, epochs int, rate float64, trained bool) Method {
 	switch o := m.(type) {
 	case FT:

@@ -5,7 +5,7 @@ import "math"
 // Keep says which values of tensors stay: so many of those of largest magnitude, and of equal ones
 // the first by tensor and place. Where among is not nil, only what it has can stay. The smallest
 // magnitude that stays is found by bisection over the bit patterns of magnitudes, whose order as
-// whole numbers is that of the magnitudes.
+// whole numbers equals the order of the magnitudes.
 func Keep(tensors [][]float32, among [][]bool, keep int) [][]bool {
 	key := func(i, j int) int64 {
 		if among != nil && !among[i][j] {

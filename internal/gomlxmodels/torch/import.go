@@ -178,7 +178,7 @@ func namesake(missing, left []string, a nets.Architecture) string {
 	return ""
 }
 
-// form is what tells residual networks apart by the names of their tensors.
+// form tells residual networks apart by the names of their tensors.
 type form struct {
 	blocks     []int // of each stage
 	bottleneck bool  // blocks have three convolutions

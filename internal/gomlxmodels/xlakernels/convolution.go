@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kind of a convolution; the numbers are those of kernels.h.
+// kind of a convolution, with the numbers in kernels.h.
 type kind int
 
 const (

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write vector_amd64.s")
 
-// vector_amd64.s is what this file makes: one kernel for each form of tile, unrolled.
+// This file makes vector_amd64.s: one kernel for each form of tile, unrolled.
 func TestAssemblyIsCurrent(t *testing.T) {
 	made := assembly()
 	if *update {

@@ -285,7 +285,7 @@ func (s *State) warm(decls *Declarations) {
 		cmd := exec.Command("gopls", "-remote=unix;"+socket, "definition", fmt.Sprintf("%s:%d:5", file, len(imports)+2))
 		cmd.Dir = s.TempDir
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the cell is not for it
-		runtime.LockOSThread()                                // a thread's end is what Linux tells of
+		runtime.LockOSThread()                                // Linux tells of a thread's end
 		if end := reflect.ValueOf(cmd.SysProcAttr).Elem().FieldByName("Pdeathsig"); end.IsValid() {
 			end.SetInt(int64(syscall.SIGKILL)) // it would wait for a gopls that ended with the kernel
 		}

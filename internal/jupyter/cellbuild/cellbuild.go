@@ -154,7 +154,7 @@ func (c *calls) run(program string) error {
 	return cmd.Run()
 }
 
-// watched is what decides of a build beside main.go, the arguments and the environment.
+// watched are the things that decide about a build beside main.go, the arguments and the environment.
 type watched struct {
 	cell    string   // the folder of main.go
 	files   []string // which may be missing

@@ -40,7 +40,7 @@ func OfResult(r *lines.Result) figure.Grid {
 		}
 		s.Lines = []figure.Fit{across(l.Line, s.Points)}
 		if len(r.Lines) > 1 && l.Group == "all" {
-			s.Name, s.Points = "all radii (line)", nil // they are those of the other groups
+			s.Name, s.Points = "all radii (line)", nil // the other groups have them
 		}
 		p.Series = append(p.Series, s)
 	}

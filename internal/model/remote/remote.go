@@ -63,7 +63,7 @@ func Train(ctx context.Context, path string, data, test *dataset.Dataset, recipe
 	return resident.Ask(ctx, q, report, text.Bytes())
 }
 
-// Card is what the file says of the model, nil for an ONNX file.
+// Card is the model's card in the file, nil for an ONNX file.
 func (m *Model) Card() *modelfile.Card { return m.handle.Opened().Card }
 
 // Trained are the sets that the network says it was trained on.

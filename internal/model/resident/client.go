@@ -100,7 +100,7 @@ func (h *Handle) Info(ctx context.Context) (classifier.Info, error) {
 	return told.Info, nil
 }
 
-// Opened is what the process said of the network.
+// Opened is the process's account of the network.
 func (h *Handle) Opened() Opened {
 	h.mu.Lock()
 	defer h.mu.Unlock()

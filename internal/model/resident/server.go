@@ -18,7 +18,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Answer is what a Server's Answer gives.
+// Answer is the result of a Server's Answer.
 type Answer struct {
 	Value  any
 	Values [][]byte

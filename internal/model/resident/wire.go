@@ -34,7 +34,7 @@ const (
 	mostValues = 1<<32 - 1
 )
 
-// hello begins a connection, and is what the process is started with: a process with another
+// hello begins a connection, and starts the process: a process with another
 // environment, or in another folder, might open another network.
 type hello struct {
 	Folder      string
@@ -79,7 +79,7 @@ type File struct {
 	Compared string
 }
 
-// Question is what a cell asks. Values stand behind it.
+// Question is a request of a cell. Values stand behind it.
 type Question struct {
 	Kind  string
 	Model int // what Open or Gradients has answered
@@ -98,7 +98,7 @@ type Question struct {
 // Set names a data set, and says what its images are.
 type Set struct{ Name, Digest string }
 
-// Opened is what the process answers to Open and Gradients.
+// Opened is the process's answer to Open and Gradients.
 type Opened struct {
 	ID      int
 	Files   string // what the files of the network are; another text is another network

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// APGD says how Auto-PGD runs. The zero value is that of the paper for colour images.
+// APGD says how Auto-PGD runs. The zero value has the paper's settings for colour images.
 type APGD struct {
 	Steps    int // 0: 500
 	Restarts int // 0: 5

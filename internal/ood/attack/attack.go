@@ -23,7 +23,8 @@ type Network interface {
 		gradients [][]float64, err error)
 }
 
-// Objective is what an attack makes as large as it can: a function of a network's outputs, with its gradient by them.
+// Objective is the value that an attack makes as large as it can: a function of a network's outputs, with its
+// gradient by them.
 type Objective func(outputs []float64) (value float64, gradient []float64)
 
 // Confidence is ln max_k softmax_k(f); its gradient is e_k − softmax(f) at the largest output k.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Monotone says how monotone PGD runs: every accepted step raises the value. The zero value is that of the paper.
+// Monotone says how monotone PGD runs: every accepted step raises the value. The zero value has the paper's settings.
 type Monotone struct {
 	Steps    int     // 0: 200
 	Step     float64 // the first; 0: .1
@@ -19,7 +19,7 @@ type Monotone struct {
 //
 // A step proposes z' = Π(z + η·D(v')), v' = .9 v + ∇g(z), with D the sign or nothing. If the value
 // grows, z', v' and 1.1 η are taken; else z and v stay and η is halved. A point is done where η <
-// 10⁻⁶ or its gradient is zero. The gradient is always that of the accepted point. Errors: those of
+// 10⁻⁶ or its gradient is zero. The gradient always belongs to the accepted point. Errors: those of
 // the network, wrong sizes, negative numbers.
 func (o Monotone) Run(ctx context.Context, p Problem) ([]Best, error) {
 	if err := p.check(); err != nil {

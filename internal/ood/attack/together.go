@@ -6,7 +6,7 @@ import (
 )
 
 // Together calls each of f at once, and gives them a network that waits until all that still run
-// have asked, and then evaluates their points in one call. What each finds is what it finds alone.
+// have asked, and then evaluates their points in one call. Each finds the same as alone.
 // It returns the first error in the order of f.
 func Together(net Network, f []func(Network) error) error {
 	t := &meeting{net: net, running: len(f)}

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Survey is what the densities prove around each image of a set.
+// Survey holds the proofs of the densities around each image of a set.
 type Survey struct {
 	Images   int     `json:"images"`
 	Epsilon  float64 `json:"eps"`

@@ -48,7 +48,7 @@ func Verona(run *rs.Run, times []beside.Time) ([]byte, error) {
 }
 
 // EvalResults is the certified accuracy of a run at radii, as a file for the folder .eval_results of a model on the Hub
-// of Hugging Face. The set there and its task are those of the benchmark.
+// of Hugging Face. The set there and its task belong to the benchmark.
 func EvalResults(run *rs.Run, digest, set, task string, radii ...float64) ([]byte, error) {
 	if set == "" || task == "" {
 		return nil, errors.New("no name of the benchmark's data set and of its task")

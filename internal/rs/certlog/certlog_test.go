@@ -16,7 +16,7 @@ import (
 )
 
 // The figures of the published logs, as printed by whoever recomputed them: four digits of the ACR, three
-// or four of the certified accuracy. The ACR .428884 of the second is that of the spec, §11.3.
+// or four of the certified accuracy. The ACR .428884 of the second is from the spec, §11.3.
 func TestPublishedLogs(t *testing.T) {
 	dir := os.Getenv("CERTSPEC_DATA")
 	if dir == "" {

@@ -1,6 +1,6 @@
 // Package conformal makes robust conformal prediction sets of a model and measures them on images. Calibration images
 // give a threshold at a raised level. The sets of other images then hold the label with probability at least 1 −
-// miscoverage at any point within a radius. Level, threshold and range are those of calib (RobustLevel, SetThreshold,
+// miscoverage at any point within a radius. Level, threshold and range come from calib (RobustLevel, SetThreshold,
 // CoverageRange); docs/prediction-sets.md derives them.
 package conformal
 
@@ -160,7 +160,7 @@ func (s *strangeness) of(image, class int) float64 {
 	return 1 - float64(s.scores[image*s.classes+class])
 }
 
-// labels are those of the labels.
+// labels are the sets of the labels.
 func (s *strangeness) labels() (all []float64) {
 	for i, label := range s.label {
 		all = append(all, s.of(i, label))

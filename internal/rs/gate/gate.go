@@ -13,7 +13,7 @@ import (
 	"math"
 )
 
-// Verdict is what is known of a change.
+// Verdict is the finding on a change.
 type Verdict string
 
 // The verdicts.

@@ -22,7 +22,7 @@ func step(thresholds ...float64) classifier.Classifier {
 	return classifier.Step{Shape: one, Thresholds: thresholds}
 }
 
-// greys are n images whose labels are those of step(.25, .5, .75), some of them unknown.
+// greys are n images with the labels of step(.25, .5, .75), some of them unknown.
 func greys(n int) *imageset.Index {
 	im := &imageset.Images{Name: "greys", Digest: "sha256:greys", Shape: one, Classes: []string{"a", "b", "c", "d"}}
 	for i := range n {
@@ -194,7 +194,7 @@ func TestOldRecordGoesOn(t *testing.T) {
 	}
 }
 
-// The certified images of both networks are those of their records, up to where the test has stopped.
+// The certified images of both networks equal those in their records, up to where the test has stopped.
 func TestCertifiedOfBoth(t *testing.T) {
 	o := settings()
 	o.Record = filepath.Join(t.TempDir(), "record")

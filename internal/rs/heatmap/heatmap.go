@@ -165,8 +165,9 @@ func (m Metric) title(radius float64) string {
 	return "average certified radius"
 }
 
-// ends are those of Student's 95 % interval for the mean of each ring, over the images: of an image counts its mean
-// over the frequencies of the ring. There are none of errors, whose images are not kept, and of fewer than two images.
+// ends are the ends of Student's 95 % interval for the mean of each ring, over the images: of an image counts
+// its mean over the frequencies of the ring. There are none of errors, whose images are not kept, and of fewer
+// than two images.
 func (r *Result) ends() (ends [][2]float64) {
 	if r.Metric == Error || len(r.byImage) == 0 {
 		return nil

@@ -44,7 +44,8 @@ func options(folder string, m heatmap.Metric) heatmap.Options {
 }
 
 // A model of one class has the same certificates at every frequency: those of rs.Certify on the images as they are. A second metric reads
-// the ledgers; the error is 1 minus the accuracy, and is kept as well. The intervals of rings are those of one value for each image.
+// the ledgers; the error is 1 minus the accuracy, and is kept as well. The intervals of rings count one value
+// for each image.
 func TestRun(t *testing.T) {
 	m, d := setUp(t)
 	folder := t.TempDir()

@@ -22,7 +22,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Question is what is asked of every image.
+// Question is a question about every image.
 type Question struct {
 	// TopK is 1: the class of the ledger is the most probable; or k > 1: the label is among the k most probable.
 	TopK  int     `json:"top_k"`
@@ -190,7 +190,7 @@ func (q Question) claim(plan *stopping.Plan, sigma float64, looks []ledger.Look)
 	return c, follows, err
 }
 
-// derive is what the looks of an image, the selection first, prove of a class that they did not choose.
+// derive is the proof by the looks of an image, the selection first, for a class that they did not choose.
 func (q Question) derive(plan *stopping.Plan, sigma float64, class int, looks []ledger.Look) (Claim, error) {
 	c := Claim{Image: looks[0].Image, Label: looks[0].Label, Class: rs.Abstain}
 	hits, others, samples := tally(looks, class, q.TopK, plan)

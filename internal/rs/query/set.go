@@ -159,7 +159,7 @@ func decimal(x float64) *big.Rat {
 
 // Write writes the answer as text that certcheck derives again: the ledger's digest, the question, the list of figures
 // that were asked, a line for each image (image, class, lower bound, upper bounds, radius), the certified accuracies,
-// and claims on the set. The classes are those of ByClass.
+// and claims on the set. The classes are ByClass's.
 func (a *Answer) Write(w io.Writer, radii []float64, sets []Set, classes []Class) error {
 	b := bufio.NewWriter(w)
 	norm := "l2"

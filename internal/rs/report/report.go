@@ -75,7 +75,7 @@ type Accuracy struct {
 	Interval resample.Interval `json:"interval"`
 }
 
-// New reads a ledger and computes the figures of its report. Errors are those of rs.Open; options
+// New reads a ledger and computes the figures of its report. Errors: as of rs.Open; options
 // out of range, as *rule.OptionError; a ledger of a shard by blocks, which certifies nothing alone;
 // one without a decided image; that of ctx.
 func New(ctx context.Context, path string, o Options) (*Report, error) {

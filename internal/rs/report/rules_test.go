@@ -17,7 +17,7 @@ type memory struct{ *dataset.Images }
 
 func (m memory) Load(context.Context) (*dataset.Images, error) { return m.Images, nil }
 
-// Every rule is told in its own words, and the figures are those of the run that wrote the ledger.
+// Every rule is told in its own words, and the figures equal those of the run that wrote the ledger.
 func TestEveryRule(t *testing.T) {
 	shape := pixel.Shape{Height: 2, Width: 3, Channels: 1}
 	im := &dataset.Images{Name: "greys", Shape: shape, Classes: []string{"a", "b"}, Digest: "sha256:greys"}

@@ -72,7 +72,8 @@ func randomMatrix(rng *rand.Rand, rows, columns int) ([][]float64, float64) {
 	return w, math.Sqrt(sum)
 }
 
-// Of a linear model the norm is that of its matrix at every image, and that of the scaled matrix with respect to normalised values.
+// Of a linear model the norm equals its matrix's at every image, and the scaled matrix's with respect to
+// normalised values.
 func TestJacobianOfLinear(t *testing.T) {
 	shape := pixel.Shape{Height: 4, Width: 3, Channels: 2}
 	w, norm := randomMatrix(rand.New(rand.NewPCG(3, 4)), 5, shape.Len())

@@ -46,7 +46,7 @@ type ConfidenceAttack struct {
 
 const aceSteps = 100 // of an attack on confidences; see perturb.ACE
 
-// BinCount are those of AdaECE; 15 where a table does not say how many.
+// BinCount is the number of bins of AdaECE; 15 where a table does not say how many.
 func (a *ACE) BinCount() int { return cmp.Or(a.Bins, 15) }
 
 func (*ACE) Name() string { return "ace" }

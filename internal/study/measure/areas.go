@@ -178,7 +178,7 @@ func ReadSetAreas(s ForeignSets, folder, data, part string) (a Areas, err error)
 	return a, err
 }
 
-// Network is what is kept of a network; nil where there is nothing.
+// Network is a network's part; nil where there is none.
 func (a *Areas) Network(network string) *NetworkAreas {
 	if i := slices.IndexFunc(a.Networks, func(t NetworkAreas) bool { return t.Network == network }); i >= 0 {
 		return &a.Networks[i]

@@ -17,7 +17,7 @@ func init() { add(60, func() Measure { return &Bound{} }) }
 // Bound is how well a network's confidence tells foreign images from its own, by the images
 // themselves and by bounds that hold in balls around them: files in ood/MODEL, as "certspec ood
 // bound" writes them. By another method than intervals, or in plain arithmetic, the bounds stand
-// beside those by rigorous intervals, which are those of all tables of the folder.
+// beside those by rigorous intervals, shared by all tables of the folder.
 type Bound struct {
 	Sets ForeignData `yaml:"sets" json:"sets"`
 	// default ibp, as in the paper

@@ -37,7 +37,7 @@ const (
 	CalibratedImages = ".calibration.csv"
 )
 
-// Certified is what is certified of a model's confidences.
+// Certified holds the certified values of a model's confidences.
 type Certified struct {
 	Ledger string         `json:"ledger"` // digest of the ledger that it is derived from
 	Images int            `json:"images"` // labelled
@@ -45,7 +45,7 @@ type Certified struct {
 	At     []RadiusErrors `json:"at"`
 }
 
-// RadiusErrors is what holds within one radius. The errors are nil where no image is certified that far.
+// RadiusErrors holds the errors within one radius. The errors are nil where no image is certified that far.
 type RadiusErrors struct {
 	Radius    float64  `json:"radius"`
 	Certified int      `json:"certified"` // images, right or wrong
@@ -209,7 +209,7 @@ func errorsWithin(ctx context.Context, c confidences.Certified, steps int,
 
 const admmSteps = 3000 // of a run, ours
 
-// PerImage is what errors of calibration are made of, image by image, for their intervals. In its
+// PerImage holds the values that errors of calibration are made of, image by image, for their intervals. In its
 // CSV file a value has six decimals.
 type PerImage struct {
 	Images  []int

@@ -71,7 +71,7 @@ const (
 	PointsEnds   = ".npy"
 )
 
-// BoundEnding and transferEnding are those of what a measure has for itself.
+// BoundEnding and transferEnding are the endings of a measure's own files.
 func (f ForeignSets) BoundEnding() string { return Suffixed(f.way, BoundEnds) }
 
 // TransferEnding ends the name of the file of transferred attacks.

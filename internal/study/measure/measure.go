@@ -24,7 +24,7 @@ import (
 type Measure interface {
 	// Name is the key.
 	Name() string
-	// Jobs are those of a model that has no results yet; none where there is nothing to do for it.
+	// Jobs are the jobs of a model that has no results yet; none where there is nothing to do for it.
 	Jobs(p Place, m *Model) ([]Job, error)
 	// Done reports whether the results of a job are in the folder.
 	Done(p Place, j Job) (bool, error)
@@ -44,7 +44,7 @@ type Shown interface {
 	Shown(t tier.Tier) (what string, sets []string, err error)
 }
 
-// Setting is what a measure is placed in.
+// Setting is a measure's surroundings.
 type Setting struct {
 	Tier   tier.Tier
 	Places map[string]string // where data lie, by kind
@@ -52,7 +52,7 @@ type Setting struct {
 	Here   func(kind string) bool // whether a kind of data is known and at hand
 }
 
-// Model is what a measure knows of a network.
+// Model is a measure's knowledge of a network.
 type Model struct {
 	Name, Title, Data, Test, Check string
 	Slug                           string // the name as files bear it

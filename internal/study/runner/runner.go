@@ -1,5 +1,5 @@
-// Package runner is what package study asks to train, certify and tabulate. Package experiment fills it in, imported
-// for its effect, so that study itself links no engine.
+// Package runner holds the functions that package study asks to train, certify and tabulate. Package experiment
+// fills it in, imported for its effect, so that study itself links no engine.
 package runner
 
 import (

@@ -59,8 +59,8 @@ func (s Shifts) Cells(t Tier) ([]sweep.Cell, error) {
 
 // ImageNetCBar is the family of ImageNet-C-bar (Mintun et al. 2021, arXiv 2102.11273), other
 // corruptions than those of CIFAR-10-C-bar. They are read from the published pictures, not made, as
-// are those of ImageNet-C, whose strengths are others than CIFAR's: what a network is certified on
-// is then what the papers certified on.
+// for ImageNet-C, whose strengths are others than CIFAR's: so a network is certified on the same
+// pictures as in the papers.
 const ImageNetCBar = "ImageNet-C-bar"
 
 var imagenetBarNames = []string{"blue_noise_sample", "brownish_noise", "caustic_refraction", "checkerboard_cutout",

@@ -57,11 +57,11 @@ type Tier struct {
 	Except []string `yaml:"except,omitempty" json:"except,omitempty"`
 }
 
-// DataPart is what a tier takes of a data set, and the network it trains on it.
+// DataPart is a tier's part of a data set, and the network it trains on it.
 type DataPart struct {
 	At      string `yaml:"at,omitempty" json:"at,omitempty"`           // another data set of the same kind
-	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
-	// Widths are those of networks that stay what they are, by their names; Network and Rate are
+	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default the recipe's
+	// Widths are the widths of networks that stay what they are, by their names; Network and Rate are
 	// for the others.
 	Widths map[string]float64 `yaml:"widths,omitempty" json:"widths,omitempty"`
 	// Batch is of those networks: at most so many images in a step, in place of the tier's, and
@@ -93,7 +93,7 @@ func (t Tier) ConfidenceImages(kind string) string {
 	return cmp.Or(t.Data[kind].Confidences, t.Calibration.Images)
 }
 
-// CertifySettings are those of rs.Options that a tier fixes; zero values are their defaults.
+// CertifySettings are the settings of rs.Options that a tier fixes; zero values are their defaults.
 type CertifySettings struct {
 	Rule      string    `yaml:"rule,omitempty" json:"rule,omitempty"`
 	N         int       `yaml:"n,omitempty" json:"n,omitempty"`
@@ -160,7 +160,7 @@ type Pruning struct {
 	Global     bool      `yaml:"global,omitempty" json:"global,omitempty"` // none by layer
 }
 
-// Adversary say how foreign images are attacked; zero values are those of the paper.
+// Adversary say how foreign images are attacked; zero values take the paper's.
 type Adversary struct {
 	Attacks  []string `yaml:"attacks,omitempty" json:"attacks,omitempty"`
 	Steps    int      `yaml:"steps,omitempty" json:"steps,omitempty"` // of Auto-PGD

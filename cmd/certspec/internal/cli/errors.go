@@ -29,8 +29,8 @@ const (
 	ExitStopped   = 75 // stopped on request: run the same command again to go on
 )
 
-// NoVerdict is what kept a test from its verdict, or its files from being written: a full disk, a model that cannot be
-// read. It is no failure of what was tested.
+// NoVerdict is an error that kept a test from its verdict, or its files from being written: a full disk, a
+// model that cannot be read. It is no failure of what was tested.
 type NoVerdict struct{ Err error }
 
 func (e NoVerdict) Error() string { return e.Err.Error() }

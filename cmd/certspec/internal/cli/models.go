@@ -11,7 +11,7 @@ import (
 )
 
 // Each calls do with the model of --model or, where that is a folder, with each model in it: ONNX
-// files, and weights (.safetensors) with a card (.json). name is what --name says; it cannot name
+// files, and weights (.safetensors) with a card (.json). name is the value of --name; it cannot name
 // several.
 func (o *ModelOptions) Each(name string, do func(path string) error) error {
 	if at, err := os.Stat(o.Path); o.Path == "" || err != nil || !at.IsDir() {

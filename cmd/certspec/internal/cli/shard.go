@@ -43,7 +43,7 @@ var schedulers = []struct{ name, id, first, last, step, count string }{
 	{"Torque", "PBS_ARRAYID", "", "", "", ""},
 }
 
-// shardOfJob reads the place in an array job; count is what the user says of the number of members, or 0. Nothing
+// shardOfJob reads the place in an array job; count is the number of members that the user names, or 0. Nothing
 // is guessed: a member that did the whole run by mistake would waste the whole cluster.
 func shardOfJob(env func(string) (string, bool), count int) (index, of int, err error) {
 	at := -1

@@ -45,7 +45,7 @@ type Options struct {
 	Run func(x []float64) ([2][]float64, error)
 }
 
-// Decide proves a property of a file, refutes it, or does neither. The outputs of the file are those of the network
+// Decide proves a property of a file, refutes it, or does neither. The outputs of the file are the network's
 // behind its Head, a softmax or the logarithm of one.
 //
 // It holds where for each case some condition, or a sum of conditions, is proven to fail on the whole box. The

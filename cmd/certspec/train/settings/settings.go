@@ -17,7 +17,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// Setting is one of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's
+// Setting is one of a recipe as text, e.g. a flag of a command line: Set, String and Type are the methods of a flag's
 // value.
 type Setting struct {
 	Name  string          // e.g. "weight-decay"

@@ -99,7 +99,7 @@ func EM(points [][]float64, components, rounds int, seed uint64) (*mixture.Mixtu
 	return m, nil
 }
 
-// squaredDistances are those of each point, a row of x with its square, from each mean.
+// squaredDistances are the squared distances of each point, a row of x with its square, from each mean.
 func squaredDistances(far, x, means *mat.Dense, squares []float64) {
 	far.Mul(x, means.T())
 	for k := range means.RawMatrix().Rows {

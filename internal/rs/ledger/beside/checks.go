@@ -80,7 +80,7 @@ func ReadFirst(path string) (last *purity.Record, err error) {
 	return last, err
 }
 
-// behindTorn is what was appended behind a line that a kill had torn, as programs of before did.
+// behindTorn is the part appended behind a line that a kill had torn, as programs of before did.
 func behindTorn(line []byte) []byte {
 	at := 0
 	for _, begin := range []string{`{"answers":`, `{"first_answers":`} {

@@ -65,7 +65,7 @@ func decodeHeader(file string, line []byte) (ledger.Header, error) {
 	return h, nil
 }
 
-// announced checks, for whoever reads a ledger, what a header announces: looks that are those of a rule and spend at
+// announced checks, for whoever reads a ledger, what a header announces: looks that belong to a rule and spend at
 // most α, and a seed that is derived where it is called so.
 func announced(h ledger.Header) error {
 	if _, err := stopping.Of(h); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Kind is what a line of a ledger behind its header says.
+// Kind is the kind of a ledger's line behind the header.
 type Kind int
 
 // The lines of a ledger, in the order in which they may come.
@@ -54,7 +54,7 @@ type Scanner struct {
 	length int64 // bytes up to its end
 	tail   int   // bytes behind the last newline, known at the end
 
-	behind *Record     // the one that Next gives next; nil: that of the next line
+	behind *Record     // the one that Next gives next; nil: the record of the next line
 	last   ledger.Look // the last one, not a provisional one
 	images []int
 	seen   imageSet

@@ -15,7 +15,7 @@ func DerivedSeed(h ledger.Header) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// SeedText is what a seed that is called derived is derived from, in version 1 of its encoding: the
+// SeedText is the text from which a seed called derived is derived, in version 1 of its encoding: the
 // digest of the weights, shape and classes of the model, the digest and the number of the images,
 // and the settings. Left out are engine, threads and instructions, so that the same weights meet
 // the same noise on every engine and engines can be compared; names; the program; and the shard and

@@ -69,7 +69,8 @@ func (s *Record) check(h *ledger.Header, cells int) error {
 		return fmt.Errorf("class %d: want a class below %d", s.Class, h.Model.Classes)
 	}
 	samples, known := (s.To-s.From)*h.Block, 0
-	// A sum of rounded scores is at least that of the lower ends of their cells, and at most that of the upper ends.
+	// A sum of rounded scores is at least the sum of the lower ends of their cells, and at most the sum of the
+	// upper ends.
 	least, most := 0.0, 0.0
 	index := -1
 	for _, c := range s.Cells {

@@ -14,7 +14,7 @@ type Reader struct {
 }
 
 // OpenReader opens the scores beside a ledger with a header, or returns nil if the header says that there are none.
-// Errors are those of scanScores.
+// Errors: as of scanScores.
 func OpenReader(path string, header ledger.Header) (*Reader, error) {
 	if header.Scores == "" {
 		return nil, nil

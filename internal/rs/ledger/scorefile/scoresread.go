@@ -100,7 +100,7 @@ func (s *scoresScanner) Close() error { return s.close() }
 // File is the name of the file.
 func (s *scoresScanner) File() string { return s.file }
 
-// Digest is that of the ledger which the scores were closed with; it is empty before the end, and
+// Digest is the digest of the ledger which the scores were closed with; it is empty before the end, and
 // where they are not closed.
 func (s *scoresScanner) Digest() string { return s.digest }
 

@@ -41,13 +41,13 @@ func Open(path string, l *ledger.Ledger) (*Writer, map[Address]Record, error) {
 	return w, provisional, nil
 }
 
-// Address is what the scores of a look depend on, besides the run.
+// Address names all that the scores of a look depend on, besides the run.
 type Address struct{ Image, From, To int }
 
-// Address is that of the scores.
+// Address returns the address of the scores.
 func (s *Record) Address() Address { return Address{s.Image, s.From, s.To} }
 
-// AddressOf is that of the scores of a look.
+// AddressOf returns the address of the scores of a look.
 func AddressOf(l ledger.Look) Address { return Address{l.Image, l.From, l.To} }
 
 // resume finds the end of the records that stay.

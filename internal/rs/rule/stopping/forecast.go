@@ -4,7 +4,7 @@ import "github.com/certspec/certspec/rs/ledger"
 
 // Forecast returns the noise samples that an image takes, those of the selection included, and the radius it gets. The
 // selection and each look see the expected share p of hits, rounded down. A p outside [0, 1] counts as the nearer end.
-// A single image may do better or worse; the mean over many is what a plan of time needs.
+// A single image may do better or worse; a plan of time needs the mean over many.
 func (p *Plan) Forecast(probability float64) (samples int, radius float64) {
 	if !(probability >= 0) {
 		probability = 0

@@ -22,7 +22,7 @@ type Plan struct {
 	onlyCorrect      bool
 }
 
-// method is what is special to a rule. A look is named by its number, from 0 on.
+// method is the part that is special to a rule. A look is named by its number, from 0 on.
 type method interface {
 	// samples is the number of samples in the looks up to i, of an image whose class has so many votes in the
 	// selection; 0: there is no look. It asks with −1 votes while the selection goes on.

@@ -18,7 +18,7 @@ type Spread struct {
 // RoundBlocks is the number of blocks from which on a round is full: enough to keep several calls of a model busy.
 const RoundBlocks = 64
 
-// Share is what an image gets in a round.
+// Share is the number of noise samples of an image in a round.
 type Share struct{ Image, Samples int }
 
 // NewSpread makes one without images.
