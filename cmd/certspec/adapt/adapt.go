@@ -40,7 +40,7 @@ fixed function that can be certified. Its card names the adaptation.`,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Model(&o.model, "path of the model file")
-		f.TrainingEngine(&o.Backend, "engine", "what runs the network")
+		f.TrainingEngine(&o.Backend, "engine", "engine that runs the network")
 	})
 	o.images.Flags(cmd)
 	o.corrupt.Flags(cmd)
@@ -52,7 +52,7 @@ fixed function that can be certified. Its card names the adaptation.`,
 		f.IntVar(&o.BatchSize, "batch", 0, "images in a step (default 128, or all)")
 		f.Float64Var(&o.Rate, "rate", 1e-3, "learning rate of tent")
 		f.Float64Var(&o.momentum, "momentum", 0.9, "momentum of tent")
-		f.Uint64Var(&o.Seed, "seed", 0, "of images, batches and noise")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of images, batches and noise")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "path of the adapted model file, without ending") })
 	o.json = cli.JSON(cmd)

@@ -80,7 +80,7 @@ accuracy as far as this attack can tell; the certified accuracy is a lower bound
 		f.IntVar(&o.Steps, "steps", 20, "steps of the attack")
 		f.IntVar(&o.Noises, "noises", 16, "noise samples of an image in the attack")
 		f.Float64Var(&o.Rate, "rate", 1, "length of a step over 2·radius/steps")
-		f.Uint64Var(&o.Seed, "seed", 0, "of the attack's noise")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the attack's noise")
 	})
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.IntVar(&o.Predict.Samples, "n", 1000,

@@ -124,7 +124,7 @@ engine makes of your network, certspec certify --engine fastest measures.`,
 		Example: "  certspec backend check --engine xla",
 		Args:    cli.NoArgs,
 	}
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "what is checked") })
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "engine to check") })
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd

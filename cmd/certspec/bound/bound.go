@@ -57,7 +57,7 @@ after every noise sample. With --k too, it says whether so many do.`,
 		f.Float64Var(&o.alpha, "alpha", stopping.DefaultAlpha, "probability with which the bound may be false")
 		cli.Choice(f, &o.method, "bound", clopperPearson, clopperPearson+", "+randomized+" or "+hoeffding,
 			clopperPearson, randomized, hoeffding)
-		f.Float64Var(&o.u, "u", 0, "of the randomized bound: a number in [0, 1], drawn once and before the counts "+
+		f.Float64Var(&o.u, "u", 0, "for the randomized bound: a number in [0, 1], drawn once and before the counts "+
 			"are known")
 		f.BoolVar(&o.twoSided, "two-sided", false, "Clopper-Pearson bounds on both sides, at alpha/2 each")
 		f.Float64Var(&o.radius, "radius", 0, "radius to test by betting")

@@ -87,8 +87,9 @@ classwise error have none.`,
 		f.IntVar(&o.simulations, "test", 0,
 			"simulations of the test for miscalibration; its least p-value is 1/(1 + their number); 0 for none")
 		f.IntVar(&o.bootstrap.Resamples, "bootstrap", 0, "resamples for intervals, at least 20; 0 for none")
-		f.Float64Var(&o.bootstrap.Confidence, "level", 0.95, "of the intervals, and of the band of --diagram")
-		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "of the resamples and simulations")
+		f.Float64Var(&o.bootstrap.Confidence, "level", 0.95,
+			"confidence of the intervals, and of the band of --diagram")
+		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "seed of the resamples and simulations")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Written(&o.diagram, "diagram", "reliability diagram to write: .svg, .png or .pdf", cli.FigureForms...)

@@ -56,7 +56,7 @@ the data sets are read to find these, and the halves keep equal images together.
 		cli.Choice(f, &o.method, "method", calib.Platt, "form of the map: platt, temperature, beta or isotonic",
 			calib.Platt, calib.Temperature, calib.Beta, calib.Isotonic)
 		cli.Choice(f, &o.objective, "objective", calib.CertifiedBrierLoss,
-			"what the fit minimises: certified-brier, the largest Brier score inside the intervals, or nll",
+			"objective of the fit: certified-brier, the largest Brier score inside the intervals, or nll",
 			calib.CertifiedBrierLoss, calib.NLL)
 		f.Float64Var(&o.delta, "delta", 0.001,
 			"with a ledger: the claims on all judged images at once hold with probability 1-delta, those on their "+

@@ -72,7 +72,7 @@ within a radius need the model: the probabilities of a CSV say nothing of anothe
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.sigma)
 		f.NoiseFlag(&o.law)
-		f.Uint64Var(&o.seed, "seed", 0, "of noise and split (default one that nobody knows: see above)")
+		f.Uint64Var(&o.seed, "seed", 0, "seed of noise and split (default one that nobody knows: see above)")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Floats(&o.radii, "radii", []float64{0, .125, .25, .5}, "radii within which the sets hold")

@@ -81,9 +81,10 @@ Searches take about half a minute for each radius and 2,000 images.`,
 		cli.Choice(f, &o.figure, "figure", "", "draw instead: cbs, cce, width, searches or starts", drawCBS, drawCCE,
 			drawWidth, drawSearches, drawStarts)
 		f.BoolVar(&o.common, "common", false, "of --figure: only the images that are certified at every radius shown")
-		f.IntVar(&o.steps, "steps", 3000, "of a run of ADMM, at most")
-		f.IntVar(&o.trials, "trials", 12, "of dECE, the first 12 fixed, others drawn at random (with --figure 24)")
-		f.Uint64Var(&o.seed, "seed", 0, "of the trials drawn at random")
+		f.IntVar(&o.steps, "steps", 3000, "maximum number of steps of a run of ADMM")
+		f.IntVar(&o.trials, "trials", 12,
+			"runs of dECE, the first 12 with fixed settings, others drawn at random (with --figure 24)")
+		f.Uint64Var(&o.seed, "seed", 0, "seed of the trials drawn at random")
 	})
 	o.table.Drawn = cli.FigureForms
 	o.table.Flags(cmd)

@@ -71,7 +71,8 @@ at the middle of the intervals.`,
 
 	o.sampleOptions.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.by, "by", byExact, "how the worst case is found: exact, admm or dece", byExact, byADMM, byDECE)
+		cli.Choice(f, &o.by, "by", byExact, "method that finds the worst case: exact, admm or dece",
+			byExact, byADMM, byDECE)
 		o.claim.flags(f)
 		f.IntVar(&o.steps, "steps", 3000, "of --by admm: maximum number of steps of a run")
 		f.IntVar(&o.trials, "trials", 12, "of --by dece: runs with different settings")

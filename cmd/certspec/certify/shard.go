@@ -18,7 +18,8 @@ func (o *shardOptions) flags(f *cli.Flags) {
 	f.Text(&o.look, "look", "file of the look at the model, which all shards share: the first makes it")
 	f.Writes("look", "file")
 	cli.Choice(f, &o.by, "shard-by", ledger.ShardImages,
-		"what is split: images, or blocks of each image (of the rule fixed)", ledger.ShardImages, ledger.ShardBlocks)
+		"unit that is split: images, or blocks of each image (of the rule fixed)", ledger.ShardImages,
+		ledger.ShardBlocks)
 }
 
 // read reads the flags, from the environment of a job where that is asked for.

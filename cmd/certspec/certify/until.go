@@ -16,10 +16,10 @@ import (
 type untilOptions struct{ budget, until string }
 
 func (o *untilOptions) flags(f *cli.Flags) {
-	f.Named(&o.budget, "budget", "", "of the rule anytime: noise samples in all, such as 5e6, or time, such as 10m",
+	f.Named(&o.budget, "budget", "", "for the rule anytime: noise samples in all, such as 5e6, or time, such as 10m",
 		func() []string { return []string{"1e6", "10m"} })
 	f.Named(&o.until, "until", "",
-		"of the rule anytime: a mean radius, radius=0.4, or a share of images that are decided at a radius, "+
+		"for the rule anytime: a mean radius, radius=0.4, or a share of images that are decided at a radius, "+
 			"decided=0.9@0.25", func() []string { return []string{"radius=", "decided="} })
 }
 

@@ -63,7 +63,7 @@ Images are uint8, N×H×W×C with 1 or 3 channels, or N×H×W. The index of an i
 			"fourier: how fast the noise falls off beside the ring, published 0.5, 1, 2, 3")
 		f.Float64Var(&o.Norm, "eps", 0, "fourier: ℓ2 norm of the noise, published 8, 10, 12")
 		o.CorruptVariants.Flags(f)
-		f.Uint64Var(&o.key.Seed, "seed", 0, "of the random numbers")
+		f.Uint64Var(&o.key.Seed, "seed", 0, "seed of the random numbers")
 		f.IntVar(&o.workers, "workers", 0, "goroutines (default one per processor); the bytes do not depend on it")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "NumPy file to write", ".npy") })

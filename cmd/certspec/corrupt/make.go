@@ -43,11 +43,11 @@ same command adds files to a folder of the same data and seed.`,
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Words(&o.words, "family", nil, "families or groups: C, C-extra, C-bar, F, Low, Mid, High, all",
 			cli.CorruptionWords)
-		f.Words(&o.names, "name", nil, "single corruptions", cli.Corruptions)
+		f.Words(&o.names, "name", nil, "names of single corruptions", cli.Corruptions)
 		f.Ints(&o.centres, "fc", nil, "of F: rings (default 1 to 16)")
 		f.Floats(&o.decays, "alpha", nil, "of F: decays (default 0.5, 1, 2, 3)")
 		o.variants.Flags(f)
-		f.Uint64Var(&o.Seed, "seed", 0, "of the random numbers")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the random numbers")
 		f.IntVar(&o.Workers, "workers", 0, "goroutines (default one per processor); the bytes do not depend on it")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&o.out, "folder to write to") })

@@ -60,7 +60,7 @@ card and labels.npy.`,
 		f.Words(&o.words, "corrupt", nil, "corruptions by name, family or group: fog, C, C-bar, Low, Mid, High",
 			cli.CorruptionWords)
 		f.Ints(&o.severities, "severity", nil, "of --corrupt, 1 to 5 (default all)")
-		f.Uint64Var(&o.Seed, "corrupt-seed", 0, "of the random numbers of --corrupt")
+		f.Uint64Var(&o.Seed, "corrupt-seed", 0, "seed of the random numbers of --corrupt")
 		o.variants.Flags(f)
 		f.File(&o.folders, "model-folders",
 			"file with the folder of each class of the model, class 0 first, as the 1,000 WordNet ids of ImageNet: "+
@@ -69,7 +69,7 @@ card and labels.npy.`,
 			"model's classes that stand for it")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Text(&o.Name, "name", "of the model in files (default that of its file)")
+		f.Text(&o.Name, "name", "name of the model in files (default its file's name)")
 		f.Texts(&o.labels, "label", "label=value, a column of --out for groups of models; may be given several times")
 		f.IntVar(&o.Batch, "batch", 100, "images in one call of the model")
 	})

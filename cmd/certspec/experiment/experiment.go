@@ -23,7 +23,7 @@ type places []string
 
 func (p *places) flag(f *cli.Flags) {
 	f.StringArrayVar((*[]string)(p), "data", nil,
-		"where data of a kind lie, as in cifar10=cifar10-jpeg or imagenet=folder:/data/imagenet (with train and val "+
+		"place of a kind of data, as in cifar10=cifar10-jpeg or imagenet=folder:/data/imagenet (with train and val "+
 			"below); cifar10-c=FOLDER and imagenet-c=FOLDER take the published corrupted images, "+
 			"cifar10-start=MODEL what training begins with, cifar10-soft=LEDGER soft labels; may be given several times")
 	f.Complete("data", func() []string {

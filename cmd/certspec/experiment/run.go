@@ -53,7 +53,7 @@ leaves nothing of a layer, is not tried again.`,
 	})
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Engine(&o.Engine)
-		f.TrainingEngine(&o.Training, "train-engine", "what trains")
+		f.TrainingEngine(&o.Training, "train-engine", "engine that trains")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&o.Folder, "folder of the experiment") })
 	cli.Records(cmd)

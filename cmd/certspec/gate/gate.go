@@ -75,7 +75,7 @@ one that could not be written. --out keeps the outcomes; the same command goes o
 		f.BoolVar(&o.byClass, "by-class", false, "test each class; --drop is that of a class")
 		f.File(&o.file, "groups", "CSV file with the columns image (or idx) and a group: test each group", ".csv", ".tsv")
 		f.Text(&o.column, "column", "column of --groups (default group)")
-		f.IntVar(&o.Most, "images", 0, "images to look at, at most (default all)")
+		f.IntVar(&o.Most, "images", 0, "maximum number of images to look at (default all)")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Record, "file for the outcomes, from which the same gate goes on")

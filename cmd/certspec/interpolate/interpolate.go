@@ -63,7 +63,7 @@ then what is interpolated.`,
 			"default those between", cli.DataNames)
 	})
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.TrainingEngine(&o.engine, "engine", "what runs the network for --adapt")
+		f.TrainingEngine(&o.engine, "engine", "engine that runs the network for --adapt")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&o.out, "folder to write to") })
 	o.json = cli.JSON(cmd)

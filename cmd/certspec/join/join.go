@@ -66,7 +66,7 @@ less accuracy, and guarantees less.`,
 		cli.Choice(f, &o.schedule, "diffusion", "none", "schedule of a diffusion model: none, linear or cosine", "none",
 			"linear", "cosine")
 		f.IntVar(&o.denoiser.Steps, "steps", 1000, "steps of the schedule")
-		cli.Choice(f, &o.denoiser.Predicts, "predicts", "epsilon", "what a diffusion model gives: epsilon (the noise), "+
+		cli.Choice(f, &o.denoiser.Predicts, "predicts", "epsilon", "output of a diffusion model: epsilon (the noise), "+
 			"sample (the image) or v", "epsilon", "sample", "v")
 		f.BoolVar(&o.denoiser.Rescaled, "rescaled-steps", false, "a diffusion model gets 1000·t/steps, not t")
 	})

@@ -66,7 +66,7 @@ over images, paired.`,
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.logOptions.flags(f)
-		f.Words(&o.names, "names", nil, "what stands for the files, in their order (default the names of the files)",
+		f.Words(&o.names, "names", nil, "names shown for the files, in their order (default the files' names)",
 			nil)
 		f.DataName(&o.dataName)
 		f.BoolVar(&o.bounds, "bounds", false,

@@ -59,7 +59,7 @@ their models. The ending of --out says the form: .pdf, .svg or .png; .csv writes
 		Args: cli.SomeLedgers,
 	}
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Words(&o.names, "names", nil, "what stands for the files, in their order (default the names of the files)", nil)
+		f.Words(&o.names, "names", nil, "names shown for the files, in their order (default the files' names)", nil)
 		f.Text(&o.title, "title", "above the figure (default what the files share)")
 		f.DataName(&o.dataName)
 	})

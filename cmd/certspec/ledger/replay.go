@@ -46,8 +46,8 @@ themselves. Its images are those that it names, or those of --data.`,
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Uncompared(&o.uncompared) })
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.IntVar(&o.Count, "images", 0, "so many images, spread evenly over the ledger (default all)")
-		f.Ints(&o.Images, "image", nil, "these images, by their numbers")
+		f.IntVar(&o.Count, "images", 0, "number of images, spread evenly over the ledger (default all)")
+		f.Ints(&o.Images, "image", nil, "numbers of the images")
 		f.IntVar(&o.Blocks, "blocks", 0, "only looks within so many first blocks of an image (default all)")
 		f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
 	})

@@ -27,9 +27,9 @@ type certificates struct {
 }
 
 func (c *certificates) flags(f *cli.Flags) {
-	f.Folder(&c.logs, "logs", "in the place of --in: folder of published certification logs")
-	f.Words(&c.experiments, "experiment", nil, "in the place of --in: folders that certspec experiment made", nil)
-	f.Words(&c.ledgers, "ledgers", nil, "in the place of --in: folders that certspec sweep made, one of each model",
+	f.Folder(&c.logs, "logs", "instead of --in: folder of published certification logs")
+	f.Words(&c.experiments, "experiment", nil, "instead of --in: folders that certspec experiment made", nil)
+	f.Words(&c.ledgers, "ledgers", nil, "instead of --in: folders that certspec sweep made, one of each model",
 		nil)
 	f.Words(&c.corruptions, "corruptions", nil,
 		"of certificates: corruptions to pool (default all, or those that --y names)", cli.CorruptionWords)

@@ -110,7 +110,7 @@ func (o *fitOptions) flags(cmd *cobra.Command) {
 			lines.Nothing, lines.Images, lines.Both)
 		f.IntVar(&o.Bootstrap.Resamples, "resamples", 2000, "resamples of the bootstrap")
 		f.Float64Var(&o.Bootstrap.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
-		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
+		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
 	})
 	cmd.Args = o.more
 	cli.First(cmd, "in", "x", "y", "by", "baseline")

@@ -53,8 +53,9 @@ included, by the network in float64; it depends on the image, the mean image, th
 		f.IntVar(&o.Monotone, "monotone-steps", 200, "steps of monotone PGD")
 		f.Words(&o.Transfer, "transfer", nil, "points of other networks, .npy files of --points", nil)
 		f.IntVar(&o.BestTransfer, "best-transfer", 0,
-			"of those points, begin with so many for each image, the ones that the network is most sure of; 0: all")
-		f.Uint64Var(&o.Seed, "seed", 0, "of the noise of starts")
+			"maximum number of those points to begin with for each image, the ones that the network is most sure "+
+				"of; 0: all")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the noise of starts")
 	})
 	o.outputFlags(cmd)
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {

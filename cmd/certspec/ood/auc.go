@@ -67,8 +67,8 @@ confidence ≤ confidence under attack ≤ bound; one that does not ends the com
 			"file of further own images, from which a threshold is taken that 95 % of them reach", "ood")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.IntVar(&o.Resamples, "resamples", 1000, "of the bootstrap")
-		f.Uint64Var(&o.Seed, "seed", 0, "of the bootstrap")
+		f.IntVar(&o.Resamples, "resamples", 1000, "resamples of the bootstrap")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the bootstrap")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

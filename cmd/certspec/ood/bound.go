@@ -59,7 +59,7 @@ integers themselves, and exact: nothing is rounded.`,
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		cli.Choice(f, &o.method, "method", "",
-			"how pairs of logits are bounded: ibp, crown, full-crown, which bounds the layers between by CROWN, "+
+			"method that bounds pairs of logits: ibp, crown, full-crown, which bounds the layers between by CROWN, "+
 				"too, or alpha-crown, which also optimises slopes in ten steps an image; densities of a ccu network "+
 				"(default crown, or ibp with --eps 0)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN,
 			feedforward.AlphaCROWN, byDensities)

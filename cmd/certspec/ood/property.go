@@ -46,7 +46,7 @@ layers that are bounded are compared with ONNX Runtime at points of the boxes.`,
 		f.File(&o.property, "property", "VNN-LIB file", "vnnlib")
 		f.IntVar(&o.Steps, "steps", 100, "steps of the attack that looks for a witness")
 		f.IntVar(&o.Restarts, "restarts", 3, "random starts of the attack")
-		f.Uint64Var(&o.Seed, "seed", 0, "of the random starts")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the random starts")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

@@ -50,7 +50,7 @@ GAUC of certspec ood auc answer different questions, and do not belong in one co
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Model(&o.model, "the network's file: it says on which data sets the network was trained, which are "+
 			"refused as foreign")
-		f.Words(&o.trained, "trained", nil, "in the place of --model: those data sets", cli.DataNames)
+		f.Words(&o.trained, "trained", nil, "instead of --model: its training sets", cli.DataNames)
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Floats(&o.radii, "radii", nil, "Euclidean radii that foreign images move within, unit: full range of a value")

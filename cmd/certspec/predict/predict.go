@@ -54,7 +54,7 @@ radius; see certspec certify.`,
 		f.Float64Var(&o.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that the class is wrong")
 		f.NoiseFlag(&o.Noise)
 		f.IntVar(&o.Block, "block", stopping.DefaultBlock, "noise samples in one call of the model")
-		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the noise (default derived from model, image and settings)")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "sigma", "n", "image")

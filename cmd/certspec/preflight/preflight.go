@@ -70,16 +70,16 @@ radius say anything, at eight images of --data or in uniform noise.`,
 
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.IntVar(&o.Images, "images", 100, "images to look at, spread over the classes")
+		f.IntVar(&o.Images, "images", 100, "number of images to look at, spread over the classes")
 	})
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Run.Sigma)
 		f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
 		f.IntVar(&o.Run.MaxSamples, "n", stopping.DefaultMaxSamples,
-			"of the run: maximum number of noise samples of an image")
+			"maximum number of noise samples of an image in the run")
 		f.RuleFlag(&o.Run.Rule, rs.Staged, rs.Fixed, rs.ISS)
 		f.Float64Var(&o.Run.Alpha, "alpha", stopping.DefaultAlpha,
-			"of the run: bound on the probability that the claim on an image is false")
+			"bound on the probability that the run's claim on an image is false")
 		f.NoiseFlag(&o.Run.Noise)
 		f.IntVar(&o.Run.Block, "block", stopping.DefaultBlock, "noise samples in one call of the model")
 	})

@@ -60,7 +60,7 @@ least mean squared error. A run that was stopped goes on where it was.`,
 		f.SigmaFlag(&o.sigma)
 		f.IntVar(&o.calibrate, "calibrate", 128,
 			"images whose noise samples give the ranges, spread over the classes; all, where there are fewer")
-		f.Uint64Var(&o.seed, "seed", 1, "of their noise")
+		f.Uint64Var(&o.seed, "seed", 1, "seed of their noise")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write: .onnx, or .intnet with --exact", ".onnx", ".intnet")

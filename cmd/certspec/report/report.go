@@ -41,8 +41,8 @@ again from the stored counts, at the level α divided by the number of images. N
 			"all claims at once at the ledger's α: α/N for each of N images")
 		f.DataName(&o.DataName)
 		f.Floats(&o.Radii, "radii", nil, "radii of the certified accuracies (default those that the ledger states)")
-		f.Float64Var(&o.Bootstrap.Confidence, "confidence", resample.DefaultConfidence, "of the intervals")
-		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
+		f.Float64Var(&o.Bootstrap.Confidence, "confidence", resample.DefaultConfidence, "confidence of the intervals")
+		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write (default standard output)", "html .html .htm", "md .md", "latex .tex")

@@ -83,7 +83,7 @@ pixel. The folder keeps a file for each frequency, as certspec ood bound writes 
 	o.input.Flags(cmd)
 	cli.RunFlags(cmd, &o.Run)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
-		f.Floats(&o.Run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
+		f.Floats(&o.Run.Radii, "radii", nil, "for the rule betting: radii to test")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		cli.Choice(f, &o.Metric, "metric", heatmap.ACR, "acr, certified, error, bound or gauc",
@@ -101,7 +101,7 @@ pixel. The folder keeps a file for each frequency, as certspec ood bound writes 
 		f.Ints(&o.frequencies, "frequencies", nil, "instead: these, and their negatives")
 		f.Float64Var(&probe.Epsilon, "epsilon", spectral.DefaultEpsilon,
 			"ℓ2 norm of a probe per channel, 1 = full range")
-		f.Uint64Var(&probe.Seed, "probe-seed", 0, "of the signs of the probes")
+		f.Uint64Var(&probe.Seed, "probe-seed", 0, "seed of the signs of the probes")
 		f.BoolVar(&probe.Shared, "shared-sign", false, "one sign for all channels")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {

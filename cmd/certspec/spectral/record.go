@@ -62,7 +62,7 @@ approximate, and there are no shares. Until all is measured, FILE.MODEL.parts ke
 		f.Uint64Var(&o.Seed, "seed", 0, "of --corrupt, and of random directions")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Text(&o.Name, "name", "of the model in the record (default that of its file)")
+		f.Text(&o.Name, "name", "name of the model in the record (default its file's name)")
 		f.Texts(&o.labels, "label", "label=value, as architecture=VGG16; may be given several times")
 		f.Text(&o.Accuracy, "accuracy",
 			"field of the accuracy without shift (default cifar10_acc for CIFAR-10, else id_acc)")

@@ -55,11 +55,11 @@ The same command with more corruptions adds their ledgers. certspec ledger metri
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
 		o.cells.flags(f)
-		f.Uint64Var(&o.CorruptSeed, "corrupt-seed", 0, "of the corruptions")
+		f.Uint64Var(&o.CorruptSeed, "corrupt-seed", 0, "seed of the corruptions")
 	})
 	cli.RunFlags(cmd, &o.run)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
-		f.Floats(&o.run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
+		f.Floats(&o.run.Radii, "radii", nil, "for the rule betting: radii to test")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.OutFolder(&o.Folder, "folder for the ledgers")

@@ -67,7 +67,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 			"cifar10/train[max_index=5000]. Further images of a method as NAME=DATA, as in out=svhn/train")
 		f.Complete("data", cli.DataNames)
 		f.DataName(&o.dataName)
-		f.Texts(&o.sets, "set", "what is done to further images: batch, augment, views or sigma, as in "+
+		f.Texts(&o.sets, "set", "setting for further images: batch, augment, views or sigma, as in "+
 			"out.augment=crop; may be given several times")
 		f.File(&o.Soft, "soft", "with --method cat-rs: ledger of the images of --data whose votes are their soft "+
 			"labels, e.g. of a network trained by gaussian (default their labels)", "ledger")
@@ -98,7 +98,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		add(f, func(name string) bool { return slices.Contains(network, name) })
 		f.File(&o.From, "start", "model file whose weights to begin with (default random weights)", "safetensors",
 			"json")
-		f.TrainingEngine(&o.engine, "engine", "what runs the network")
+		f.TrainingEngine(&o.engine, "engine", "engine that runs the network")
 	})
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
 		add(f, func(name string) bool { return !slices.Contains(network, name) })

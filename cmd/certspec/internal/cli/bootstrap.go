@@ -7,8 +7,8 @@ import (
 // BootstrapFlags adds the settings of the bootstrap over images.
 func (f *Flags) BootstrapFlags(o *resample.Options) {
 	f.IntVar(&o.Resamples, "resamples", 10_000, "resamples of the bootstrap")
-	f.Float64Var(&o.Confidence, "confidence", resample.DefaultConfidence, "of the intervals")
-	f.Uint64Var(&o.Seed, "seed", 0, "of the resampling")
+	f.Float64Var(&o.Confidence, "confidence", resample.DefaultConfidence, "confidence of the intervals")
+	f.Uint64Var(&o.Seed, "seed", 0, "seed of the bootstrap")
 }
 
 // CheckBootstrap checks them: 0 would be the default.

@@ -20,13 +20,13 @@ type program struct {
 
 func (p *program) flags(f *Flags) {
 	f.StringVar(&p.command, "exec", "",
-		`in the place of --model: a program that serves one, e.g. "python my_model.py", split into words `+
+		`instead of --model: a program that serves one, e.g. "python my_model.py", split into words `+
 			`as a shell does; see engine/pipe/PROTOCOL.md`)
 	f.completed["exec"] = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	f.IntSliceVar(&p.files, "exec-fds", nil,
-		"in the place of --exec: descriptors of two inherited pipes to a program that runs already, the one for "+
+		"instead of --exec: descriptors of two inherited pipes to a program that runs already, the one for "+
 			"requests and the one for answers")
-	f.IntVar(&p.options.Processes, "exec-processes", 1, "how many of that program run at once")
+	f.IntVar(&p.options.Processes, "exec-processes", 1, "number of that program's processes")
 	f.DurationVar(&p.timeout, "exec-timeout", 5*time.Minute,
 		"longest wait for that program, to start and to answer a batch")
 }

@@ -35,7 +35,7 @@ func (f *Flags) Data(p *string, usage string) { f.Named(p, "data", "", usage, Da
 
 // DataName adds --data-name.
 func (f *Flags) DataName(p *string) {
-	f.Text(p, "data-name", "what the data are called, in the place of their path: in files, tables and figures")
+	f.Text(p, "data-name", "name of the data in files, tables and figures, instead of their path")
 }
 
 // DataNames are the names by which data sets open, or with which their names begin.
@@ -51,7 +51,7 @@ func DataNames() []string {
 func (o *ImageOptions) SelectionFlags(cmd *cobra.Command) {
 	o.cmd = cmd
 	Group(cmd, Data, func(f *Flags) {
-		f.IntVar(&o.count, "count", 0, "this many images, spread over the classes")
+		f.IntVar(&o.count, "count", 0, "number of images, spread over the classes")
 		f.IntVar(&o.skip, "skip", 1, "only images whose index is a multiple of this")
 		f.IntVar(&o.maxIndex, "max-index", 0, "only images of a lower index than this")
 	})

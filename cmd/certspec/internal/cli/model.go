@@ -84,7 +84,7 @@ func HugePages(root *cobra.Command, args []string) bool {
 func (f *Flags) Engine(p *string) { f.engine(p, "", engines) }
 
 func (f *Flags) engine(p *string, more string, known []string) {
-	f.Named(p, "engine", "", "what runs the model: auto, "+more+"onnxruntime, xla, xla:cpu, xla:cuda, "+
+	f.Named(p, "engine", "", "engine that runs the model: auto, "+more+"onnxruntime, xla, xla:cpu, xla:cuda, "+
 		"xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend",
 		func() []string { return known })
 	f.runsEngine()

@@ -55,7 +55,7 @@ func (o *NetworkOptions) UncomparedFlag(cmd *cobra.Command) {
 // Uncompared adds the flag --uncompared.
 func (f *Flags) Uncompared(to *bool) {
 	f.BoolVar(to, "uncompared", false, "do not compare the layers with ONNX Runtime first; "+
-		"what is proven then holds of the layers as they were read, and reports say so")
+		"proofs then hold for the layers as they were read, and reports say so")
 }
 
 // OpenModel opens the model alone.

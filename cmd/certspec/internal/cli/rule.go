@@ -48,7 +48,8 @@ func (v lawValue) Set(text string) error {
 // RuleFlag adds --rule.
 func (f *Flags) RuleFlag(p *rs.Rule, rules ...rs.Rule) {
 	Choice(f, p, "rule", rs.Staged,
-		"how many noise samples an image gets: staged (stops early), fixed, iss (a pilot of n0 samples says how many), "+
+		"rule for the number of noise samples of an image: staged (stops early), fixed, iss (by a pilot of n0 "+
+			"samples), "+
 			"betting (until --radii are decided), anytime (where they raise radii most, until --budget); certspec "+
 			"plan compares them", rules...)
 }
@@ -64,7 +65,7 @@ func RunFlags(cmd *cobra.Command, o *rs.Options) {
 		f.RuleFlag(&o.Rule, Rules...)
 		f.Float64Var(&o.Alpha, "alpha", stopping.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
-		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the noise (default derived from model, data and settings)")
 	})
 }
 
@@ -81,16 +82,16 @@ func PlanFlags(cmd *cobra.Command, o *rs.Options) {
 func planFlags(f *Flags, o *rs.Options) {
 	f.IntVar(&o.Selection, "n0", 0, "noise samples that choose the class (default 100, of the rule iss 1000)")
 	f.Float64Var(&o.Tolerance, "tolerance", 0,
-		"of the rules staged and iss: radius given up for fewer samples (default 0.04 sigma)")
-	f.BoolVar(&o.Relative, "relative", false, "of the rule iss: the tolerance is a fraction of the radius")
+		"for the rules staged and iss: radius given up for fewer samples (default 0.04 sigma)")
+	f.BoolVar(&o.Relative, "relative", false, "for the rule iss: the tolerance is a fraction of the radius")
 	f.Float64Var(&o.Futility, "futility", 0,
-		"of the rule betting: level of the test that stops hopeless images (default alpha)")
+		"for the rule betting: level of the test that stops hopeless images (default alpha)")
 	f.NoiseFlag(&o.Noise)
 	f.IntVar(&o.Block, "block", stopping.DefaultBlock, "noise samples in one call of the model")
 	f.IntVar(&o.Workers, "workers", 0,
 		"calls of the model at once (default: measured at the start, and remembered beside the ledger)")
-	f.Var((*size)(&o.Memory), "memory", "of noise samples at once, beside the model, as 4GB (default at most half of "+
-		"what is free)")
+	f.Var((*size)(&o.Memory), "memory",
+		"memory for noise samples at once, beside the model, as 4GB (default at most half of the free memory)")
 }
 
 // size is a number of bytes.
