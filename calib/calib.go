@@ -4,11 +4,18 @@
 //	ece, err := calib.ECE(correct, confidence, bins)                      // on clean inputs
 //	worst, err := calib.ExactCCE(correct, lower, upper, []float64{0, 1}) // within certified intervals, in one bin
 //
-// A sample has a confidence z in [0, 1] and a correctness c, 1 or 0. ECE, AdaECE, Brier and LogLoss measure how far the
-// two are apart on clean inputs. A certificate can confine each confidence to an interval [l, u]; package confidence
-// makes such intervals. CertifiedBrier and ExactCCE are the largest Brier score and the largest expected calibration
-// error that confidences inside the intervals can have. Package mip holds the mixed-integer program of ExactCCE, and
-// the searches that others use for it.
+// A sample has a confidence z in [0, 1] and a correctness c, 1 or 0. A certificate can confine each confidence to an
+// interval [l, u]; package confidence makes such intervals. In the order of use:
+//
+//   - [ReadCSV] reads samples from a file; [Uniform] and [NewBins] make [Bins].
+//   - [ECE], [AdaECE], [SmoothECE], [Brier] and [LogLoss] say how far confidence and correctness are apart on clean
+//     inputs; [Measure] computes them all, [Reliability] the bars of a diagram.
+//   - [CertifiedBrier] and [ExactCCE] are the largest Brier score and the largest expected calibration error that
+//     confidences inside the intervals can have; [Summarize] has both.
+//   - [Claim] says with which probability these hold, for the images and for the population.
+//   - [FitRecalibration] fits a map of confidences.
+//
+// Package mip holds the mixed-integer program of ExactCCE, and the searches that others use for it.
 //
 // Source of the certified quantities: Emde, Pinto, Lukasiewicz, Torr and Bibi, "Towards Certification of Uncertainty
 // Calibration under Adversarial Attacks", ICLR 2025. The exact solution of their program is ours.

@@ -5,7 +5,15 @@
 //	ball, err := feedforward.Ball(image, 2./255, feedforward.Rigorous)
 //	bounds, err := net.Confidence(ctx, image, ball, feedforward.CROWN, feedforward.Rigorous)
 //
-// A Network is made by a Builder, or read from an ONNX file (Read). Tensors have no batch dimension; an image is
+// In the order of use:
+//
+//   - [Read] reads a [Network] from an ONNX file; a [Builder] makes one layer by layer.
+//   - [Network.Forward] computes outputs, [Network.VectorJacobians] gradients.
+//   - [Ball] is the [Box] of all inputs within ε; a [Segment] is another [Set] of inputs.
+//   - [Network.Intervals] bounds the outputs on a set, [Network.Differences] the differences of two outputs, and
+//     [Network.Confidence] the confidence of classes, each by a [Method] and in an [Arithmetic].
+//
+// Tensors have no batch dimension; an image is
 // channels × height × width, flattened row by row. Bounds come in two arithmetics. Rigorous bounds, the default, hold
 // for the network in exact arithmetic and for its evaluation in float32 with sums in any order. Plain bounds leave
 // rounding out, as other libraries do.

@@ -4,7 +4,15 @@
 //	run := nb.Certify(net, pics, nb.Smoothing{Sigma: 0.25})
 //	nb.Show(run, nb.Curve(run), nb.Table(run))
 //
-// Must ends a cell at an error; Show takes any result, and Save writes it to a file. No other package knows GoNB.
+// In the order of use:
+//
+//   - [Data] opens data sets and folders of pictures, [Ledger] a ledger.
+//   - [Certify], [Sweep], [Calibration], [OOD] and [HeatMap] compute, with progress.
+//   - [Table], [Curve], [Reliability], [Gallery] and others make tables and figures of a result; [Live] and [Explore]
+//     have sliders.
+//   - [Show] shows any of them, and [Save] writes it to a file.
+//   - [Must] and [Check] end a cell at an error, [Assert] where something does not hold.
+//
 // In a GoNB notebook everything is shown in the page. In an ordinary program, tables and text
 // go to standard output, figures leave a line there, and progress goes to standard error.
 package nb

@@ -4,7 +4,15 @@
 //	fmt.Println(result.ACR(), result.CertifiedAccuracy(0, 0.25, 0.5))
 //	result, err = rs.Open("run.ledger") // later, without the model
 //
-// Certify draws noise and writes a ledger; Predict answers for one image; Open reads a ledger, and Verify checks it.
+// In the order of use:
+//
+//   - [Options] set σ, α and the stopping [Rule]; [Options.Plan] says beforehand what a run costs.
+//   - [Certify] draws noise, writes a ledger, goes on where it stands, and returns a [Run]; [CertifyOne] and [Predict]
+//     answer for one image.
+//   - A Run has one [Row] for each image, with its radius, and figures of them all: [Rows.ACR],
+//     [Rows.CertifiedAccuracy], [Rows.Curve].
+//   - [Open] reads a ledger without the model, [Verify] checks its file, [Replay] draws the noise again, and [Merge]
+//     joins shards.
 //
 // Let c be a classifier, x an image and δ Gaussian noise of standard deviation σ on every value. The smoothed
 // classifier g answers the class that c gives to x+δ most often. If that class has probability p > ½, then g keeps it

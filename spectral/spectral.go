@@ -3,9 +3,13 @@
 //	s, err := spectral.MeanSpectrum(ctx, spectral.Bytes(shape, pixels), nil)
 //	amplitude, ok := s.Amplitude.At(0, 1) // one period over the width
 //
-// MeanSpectrum gives the mean amplitudes of images, or of what a corruption changes in them, with radial profiles,
-// centroids and slopes. A Probe adds one Fourier basis image to each image; a HeatMap has the errors of a classifier
-// under the probes of all frequencies. A Path leads from one image to another in amplitude, phase or pixels.
+// In the order of use:
+//
+//   - [Bytes] and [Real] are images, [Difference] the changes that a corruption makes in them.
+//   - [MeanSpectrum] gives their mean amplitudes as a [Spectrum], with radial profile, centroid and slope.
+//   - A [Probe] adds one Fourier basis image to each image; [HeatMap] makes a [Map] of the errors of a classifier under
+//     the probes of all frequencies.
+//   - A [Path] leads from one image to another in amplitude, phase or pixels; [MeasurePaths] asks a classifier along it.
 //
 // The transform is that of package fourier, unnormalised, of images in units of the full range [0, 1]. Frequencies
 // count periods over the height (u) and the width (v) of an image.

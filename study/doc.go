@@ -8,10 +8,16 @@
 //	s.Claim("main", study.Claim{Row: "mine", Than: "Gaussian", What: "acr", On: []string{"clean", "C"}})
 //	err := s.Run(ctx)
 //
-// A measure leaves columns, a value for each image of a set on one network. A Quantity is a function
-// of columns. A Cell is a quantity of a row on a set. A Claim compares two cells, and it is evaluated
-// twice: on a folder, and on what is printed. So the two differ in no unit, set or reference; what
-// else differs, as the largest radius that can be proven, Context.Beside says.
+// In the order of use:
+//
+//   - [New] begins a [Study] of one's own networks and recipes; its Run trains and certifies.
+//   - [Open] reads a table of a finished folder as a [Folder], [OpenFiles] ledgers and other files as one.
+//   - A measure has left a [Column] there: a value for each image of a set on one network. A [Quantity]
+//     is a function of columns, and a [Cell] is a quantity of a [Row] on a set.
+//   - [Folder.Estimate] and [Folder.Difference] give cells with their intervals.
+//   - A [Claim] compares two cells. [Judge] evaluates it twice: on a folder, and on the printed numbers
+//     of a paper. So the two differ in no unit, set or reference; [Context] names what else differs, as
+//     the largest radius that can be proven. [Verdicts] is the table of it.
 //
 // The package knows no engine: package experiment, imported for its effect, trains and certifies.
 package study
