@@ -42,38 +42,27 @@ func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Da
 	if err != nil {
 		return nil, nil, err
 	}
-	opt.Block = plan.Block()
-	if opt.Noise, err = noise.ParseLaw(string(opt.Noise)); err != nil {
-		return nil, nil, fmt.Errorf("preflight: %w", err)
-	}
 	if images < 0 {
 		return nil, nil, fmt.Errorf("preflight: Images is %d; expected it not to be negative", images)
 	}
 	images = cmp.Or(images, 100)
-	info, err := model.Info()
-	if err != nil {
-		return nil, nil, fmt.Errorf("preflight: model: %w", err)
-	}
-	opt.Workers = cmp.Or(opt.Workers, rs.DefaultWorkers(info.Identity))
-	if info.Classes < 2 {
-		return nil, nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
-	}
 	if all, err = data.List(ctx); err != nil {
 		return nil, nil, fmt.Errorf("preflight: data: %w", err)
 	}
-	looked := data
 	if all.Len() > images {
-		looked = data.Subset(dataset.Count(images))
+		data = data.Subset(dataset.Count(images))
 	}
-	sample, err := looked.Load(ctx)
+	sample, err := data.Load(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("preflight: data: %w", err)
 	}
-	if info.Shape != sample.Shape {
-		return nil, nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop "+
-			"change their size)", info.Name, info.Shape, all.Name, sample.Shape)
+	if p, err = newGlance(model, sample, Use{Noise: opt.Noise, Block: plan.Block()}); err != nil {
+		return nil, nil, err
 	}
-	return &pilot{model: model, info: info, images: sample, opt: opt, progress: opt.Progress, now: now}, all, nil
+	opt.Block, opt.Noise = p.opt.Block, p.opt.Noise
+	opt.Workers = cmp.Or(opt.Workers, rs.DefaultWorkers(p.info.Identity))
+	p.opt, p.progress, p.now = opt, opt.Progress, now
+	return p, all, nil
 }
 
 // clean classifies the images as they are.
