@@ -1,7 +1,7 @@
 """The Python package beside the loop that people write: one contender in a process of its own.
 
 python package.py CONTENDER NET IMAGES SAMPLES prints what it took, as JSON. Start and warm-up do not
-count; processor time includes that of the program.
+count; processor time includes the program's.
 """
 
 import json
@@ -85,7 +85,7 @@ def contender(name, net, images, samples):
 
 
 def device(blocks=60, delay=0.1):
-    """A device with a known delay for a block of 1,000: its time by that of the whole run."""
+    """A device with a known delay for a block of 1,000: its time over the whole run's."""
     import certspec
 
     calls = []

@@ -41,7 +41,7 @@ class FourierMix:
     def __call__(self, images, random):
         n = len(images)
         x = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
-        flat = np.zeros((n, 3, SIDE * SIDE + 1), np.float32)  # the last value is what comes from outside
+        flat = np.zeros((n, 3, SIDE * SIDE + 1), np.float32)  # the last value comes from outside
         flat[..., :-1] = x.reshape(n, 3, -1)
         spectrum = np.fft.rfft2(x)
         weight = random.dirichlet((1, 1, 1), n).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Certify image classifiers from Python; every number is that of the program certspec.
+"""Certify image classifiers from Python; every number comes from the program certspec.
 
 >>> import certspec
 >>> certspec.program().endswith("certspec")

@@ -137,7 +137,7 @@ def readable(function: Any) -> None:
 
 
 def flags(given: Mapping[str, object]) -> list[str]:
-    """The flags of arguments, each of which is what it should be."""
+    """The flags of arguments, each checked."""
     words: list[str] = []
     for name, value in given.items():
         flag = f"--{name.replace('_', '-')}"

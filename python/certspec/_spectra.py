@@ -186,7 +186,7 @@ def band(images: object, start: int, stop: int, labels: object = None, *,
     """Keep the frequencies f of start ≤ f < stop alone, in periods over the shorter side.
 
     The mean of each channel stays; values are rounded to bytes and clipped. What it returns is a
-    data set, which certify and the others take; labels are those of an array.
+    data set, which certify and the others take; labels go with an array.
     """
     if whole(stop, "stop", 1) <= whole(start, "start"):
         raise ValueError(f"start is {start} and stop {stop}; expected start < stop")

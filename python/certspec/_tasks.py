@@ -159,7 +159,7 @@ def votes(model: object, images: Any, image: int = 0, labels: object = None, *, 
           n: int = 1000, **given: Unpack[PlanOptions]) -> Votes:
     """Count the classes that a model gives to n noise samples of one image, the image-th.
 
-    The bound and the radius are those of the class with the most votes.
+    The bound and the radius are for the class with the most votes.
     """
     words = flags({"sigma": spread(sigma), "n": whole(n, "n", 1)})
     at = whole(image, "image")
@@ -241,7 +241,7 @@ def pictures(*sets: Any, count: int = 6) -> Sheet:
 def paper(name: str, folder: Path, out: Path | None = None) -> Table[Cells]:
     """A table of a paper: published numbers beside those of a folder of `certspec experiment run`.
 
-    name is that of the table, such as "sun2021/table2". out saves it as .tex, .md, .csv, .html or
+    name says which table, such as "sun2021/table2". out saves it as .tex, .md, .csv, .html or
     .txt.
     """
     if not os.path.isdir(folder):

@@ -85,7 +85,7 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     block        noise samples in one call of the model (None: 100, on an accelerator 1,000)
     workers      calls of the program at once (None: measured)
     seed         of the noise (None: it follows from model, data and settings)
-    keep_scores  True keeps scores for calibration; a number is that of their cells
+    keep_scores  True keeps scores for calibration; a number says how many cells
 
     An exception in the model stops the run and is raised here; so is Ctrl-C. Both keep what is
     finished. A run that fails is a CertspecError.
@@ -103,7 +103,7 @@ def replay(model: object, ledger: Source, images: object, labels: object = None,
            count: int | None = None, **given: "Unpack[ModelOptions]") -> Replayed:
     """Ask a model again for the noise samples of a ledger, and compare the counts.
 
-    The images and labels are those of the run. How they enter the model (mean, std, layout,
+    The images and labels must be the run's. How they enter the model (mean, std, layout,
     batch_size) is read from the ledger where it is not given. count limits the number of images,
     spread evenly over the ledger. Differences on the engine and the instruction set that the ledger
     names are a CertspecError.
@@ -139,7 +139,7 @@ def attack(model: object, ledger: Source, images: object, labels: object = None,
            **given: "Unpack[ModelOptions]") -> Attacked:
     """Attack the images of a ledger, and compare the accuracy that is left with the certified one.
 
-    model, images and labels are those of the run, as for replay. A torch.nn.Module gives gradients
+    model, images and labels must be the run's, as for replay. A torch.nn.Module gives gradients
     by autograd; of a file the program computes them. Each of the steps follows the mean gradient
     over noise samples; n noise samples then tell the class of the smoothed classifier.
     """
@@ -194,7 +194,7 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     """Certify images as they are and under corruptions, with a ledger for each in a folder.
 
     corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`);
-    without it they are those of CIFAR-10-C. With a folder, the same call goes on after an
+    without it they are CIFAR-10-C's. With a folder, the same call goes on after an
     interruption; without one, the ledgers are kept as long as what is returned.
     """
     with kept(folder) as target:
@@ -215,7 +215,7 @@ def evaluate(model: object, images: object, labels: object = None, *, corrupt: W
              severity: Sequence[int] = (), **given: Unpack[ModelOptions]) -> Table[Accuracy]:
     """Measure plain accuracy, without smoothing, on images and under corruptions.
 
-    The first line is that of the images as they are.
+    The first line is for the images as they are.
     """
     with job(model, images, labels, given) as asked:
         found = json.loads(asked.run(["evaluate"], _corruptions(corrupt, severity)))
@@ -226,7 +226,7 @@ def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbe
                 std: Numbers = None, class_names: Sequence[str] | None = None) -> str:
     """Write a torch.nn.Module as an ONNX file for batches of any size, and return its path.
 
-    shape is height, width and channels of an image. mean and std are those of certify; they stay
+    shape is height, width and channels of an image. mean and std are as for certify; they stay
     outside of the graph, on the card beside it. Weights in 16 bits are written as float32, which
     has them all. It needs the packages torch, onnx and onnxscript.
     """

@@ -582,7 +582,7 @@ class TemporaryFolders(Folder):
     def test_removed(self):
         run = certify()
         self.assertTrue(os.path.exists(run.path))
-        self.assertEqual(len(os.listdir(self.temporary)), 1)  # that of the ledger, as long as it is used
+        self.assertEqual(len(os.listdir(self.temporary)), 1)  # the ledger's, as long as it is used
         self.assertEqual(len(run.rows()), 6)
         del run
         self.assertEqual(os.listdir(self.temporary), [])

@@ -46,7 +46,7 @@ fixed function that can be certified. Its card names the adaptation.`,
 	o.corrupt.Flags(cmd)
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
 		cli.Choice(f, &o.Method, "method", "", "bn or tent", adapt.BN, adapt.TENT)
-		f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise (default that of the training)")
+		f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise (default the one of the training)")
 		f.IntVar(&o.Images, "images", 0, "images drawn from the data (default 500, or all)")
 		f.IntVar(&o.Steps, "steps", 10, "batches")
 		f.IntVar(&o.BatchSize, "batch", 0, "images in a step (default 128, or all)")

@@ -35,7 +35,7 @@ seeds show, beside the published one, and how many images or seeds that one woul
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Tier(&o.Tier, "that is planned")
 		f.Folder(&o.pilot, "pilot", "folder of an experiment with results of the table")
-		f.Text(&o.against, "against", "title or recipe of the row that the others are compared with (default that "+
+		f.Text(&o.against, "against", "title or recipe of the row that the others are compared with (default the one "+
 			"of the table)")
 		f.Words(&o.Rows, "rows", nil, "only these rows: recipes (default all that the pilot has)", nil)
 		f.Add(&o.Add)

@@ -58,11 +58,11 @@ less accuracy, and guarantees less.`,
 			"safetensors")
 		f.File(&o.beside, "discriminator", "path of a model file that prood trained, or of an ONNX file with one output",
 			"onnx", "json", "safetensors")
-		f.Float64Var(&o.shift, "shift", 0, "Δ of the discriminator (default that of its training)")
+		f.Float64Var(&o.shift, "shift", 0, "Δ of the discriminator (default its training's)")
 	})
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.Float64Var(&o.denoiser.Sigma, "sigma", 0,
-			"standard deviation of the denoiser's noise, 1 = full range (default that of its training)")
+			"standard deviation of the denoiser's noise, 1 = full range (default its training's)")
 		cli.Choice(f, &o.schedule, "diffusion", "none", "schedule of a diffusion model: none, linear or cosine", "none",
 			"linear", "cosine")
 		f.IntVar(&o.denoiser.Steps, "steps", 1000, "steps of the schedule")

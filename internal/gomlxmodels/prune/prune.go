@@ -62,13 +62,13 @@ type GMP struct {
 type LTH struct {
 	Scope
 	Rewind int    `json:"rewind" usage:"step whose weights the rest goes back to"`
-	Levels string `json:"levels" usage:"sparsities of the rounds, as in 0.5/0.8/0.95, up to that of the run"`
+	Levels string `json:"levels" usage:"sparsities of the rounds, as in 0.5/0.8/0.95, up to the run's"`
 }
 
 // LRR prunes in rounds. After each, what is left keeps its value, and the schedule of the learning rate begins again.
 type LRR struct {
 	Scope
-	Levels string `json:"levels" usage:"sparsities of the rounds, as in 0.5/0.8/0.95, up to that of the run"`
+	Levels string `json:"levels" usage:"sparsities of the rounds, as in 0.5/0.8/0.95, up to the run's"`
 }
 
 // EdgePopup learns scores s of frozen weights W: the network has W where |s| is among the largest, and 0 elsewhere; and

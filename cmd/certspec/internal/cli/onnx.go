@@ -33,7 +33,7 @@ func (o *onnxOptions) flags(f *Flags) {
 		"of an ONNX file: whether its outputs are logits or probabilities (default found out)",
 		known("logits", "probabilities"))
 	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
-	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnx.Variable+", or in the cache)")
+	f.File(&o.Library, "lib", "library of ONNX Runtime (default the one of "+onnx.Variable+", or in the cache)")
 	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
 	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it",
 		known("cpu", "cuda"))
