@@ -78,8 +78,8 @@ const (
 //
 //   - w;
 //   - for each chain: the numbers of the amplitude severity and of the phase severity, the sign (of the law that
-//     has one), t, the levels of rotation, translation and shear, and uniform numbers for angle, horizontal and vertical
-//     translation, and shear, also where they are not used;
+//     has one), t, the levels of rotation, translation and shear, and uniform numbers for angle, horizontal and
+//     vertical translation, and shear, also where they are not used;
 //   - m;
 //   - for each chain and channel a block of the stream (behind what Uint64 has read in steps of 512 bytes) with two
 //     little-endian int32 for each bin, first all of A, then all of φ: k stands for the uniform number (k + ½)·2⁻³² in

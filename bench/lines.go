@@ -72,7 +72,8 @@ func fitWork(ctx context.Context) (func() (float64, error), error) {
 	return func() (float64, error) {
 		before := runtime.GOMAXPROCS(1)
 		defer runtime.GOMAXPROCS(before)
-		_, err := lines.FitPoints(ctx, points, lines.Options{Over: lines.Images, Bootstrap: resample.Options{Resamples: fittedResamples}})
+		_, err := lines.FitPoints(ctx, points, lines.Options{Over: lines.Images,
+			Bootstrap: resample.Options{Resamples: fittedResamples}})
 		return fittedResamples, err
 	}, nil
 }

@@ -28,7 +28,7 @@ func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 //
 // where z̄ and c̄ are the mean confidence and the accuracy of the n_m samples of bin m. The subtrahend is the
 // part that chance adds to a square. For confidences that are constant in each bin, the sum under the root is
-// right on average; that of the plain error is too large. Bins of one sample add 0. It averages squares, so it
+// right on average; the plain error's is too large. Bins of one sample add 0. It averages squares, so it
 // is not below the ECE by itself.
 //
 // Errors: those of CheckConfidences.

@@ -217,8 +217,8 @@ func (f *fitter) imageCounts() (images int, counted bool, err error) {
 				return 0, false, fmt.Errorf("lines: model %q has %d images on an axis, others have %d; want the same "+
 					"images on both axes and for all models", p.Model, len(of.images), images)
 			case len(known) == 0 || slices.Min(known) < 0 || slices.Max(known) > 1 || math.Abs(mean-of.share) > 1e-9:
-				return 0, false, fmt.Errorf("lines: model %q: images of mean %v; want shares between 0 and 1 whose mean "+
-					"is its accuracy, %v", p.Model, mean, of.share)
+				return 0, false, fmt.Errorf("lines: model %q: images of mean %v; want shares between 0 and 1 whose "+
+					"mean is its accuracy, %v", p.Model, mean, of.share)
 			}
 		}
 	}

@@ -7,8 +7,8 @@
 //
 //   - [Measure] bounds the confidence of a [Network] in a ball around each image of a set, [Attack] searches the ball
 //     for the largest, and both record a [Measurement]; [Read] reads it, and [Verify] computes it again.
-//   - [Compare] sets own images beside foreign ones. [Area] is the area under the ROC curve of two lists of confidences;
-//     of bounds over a whole ball the area is a guarantee (Bitterwolf, Meinke and Hein 2020).
+//   - [Compare] sets own images beside foreign ones. [Area] is the area under the ROC curve of two lists of
+//     confidences; of bounds over a whole ball the area is a guarantee (Bitterwolf, Meinke and Hein 2020).
 //   - [PickThreshold] gives the threshold for a rate of true positives, [FPR] the rate of false ones there.
 //
 // Scores are log-confidences in float64, which separate confidences that float32 ties.

@@ -7,9 +7,10 @@
 //
 //   - [Bytes] and [Real] are images, [Difference] the changes that a corruption makes in them.
 //   - [MeanSpectrum] gives their mean amplitudes as a [Spectrum], with radial profile, centroid and slope.
-//   - A [Probe] adds one Fourier basis image to each image; [HeatMap] makes a [Map] of the errors of a classifier under
-//     the probes of all frequencies.
-//   - A [Path] leads from one image to another in amplitude, phase or pixels; [MeasurePaths] asks a classifier along it.
+//   - A [Probe] adds one Fourier basis image to each image; [HeatMap] makes a [Map] of the errors of a classifier
+//     under the probes of all frequencies.
+//   - A [Path] leads from one image to another in amplitude, phase or pixels; [MeasurePaths] asks a classifier along
+//     it.
 //
 // The transform is that of package fourier, unnormalised, of images in units of the full range [0, 1]. Frequencies
 // count periods over the height (u) and the width (v) of an image.

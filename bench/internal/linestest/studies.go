@@ -18,7 +18,8 @@ type Study struct {
 // models that are drawn scatter about the line by 0.1 in probit units.
 var Studies = []Study{
 	{"8 models, counts of 300", on(World{Skills: spread(8), Images: 300, Counts: true}, 0), lines.Images, true},
-	{"8 models, 1,000 images, scatter", on(World{Skills: spread(8), Images: 1000, Common: 0.5}, 0.1), lines.Images, false},
+	{"8 models, 1,000 images, scatter", on(World{Skills: spread(8), Images: 1000, Common: 0.5}, 0.1), lines.Images,
+		false},
 	{"20 models, 500 images", on(World{Skills: spread(20), Images: 500, Common: 0.5}, 0), lines.Images, true},
 	{"8 models, counts of 1,000", on(World{Skills: spread(8), Images: 1000, Counts: true}, 0), lines.Images, true},
 	{"20 models drawn, 500 images", on(World{Models: 21, Images: 500, Common: 0.5}, 0.1), lines.Both, true},
@@ -63,4 +64,5 @@ func spread(models int) (skills []float64) {
 }
 
 // Agreement is the world in which the estimates without labels are counted.
-var Agreement = World{Skills: []float64{0.5, 0.8, 1.1, 1.4}, Slope: 1, Intercept: -0.5, Common: 0.64, Images: 400, Others: 300}
+var Agreement = World{Skills: []float64{0.5, 0.8, 1.1, 1.4}, Slope: 1, Intercept: -0.5, Common: 0.64,
+	Images: 400, Others: 300}
