@@ -37,11 +37,14 @@ build:
 	@$(if $(TAGS),echo "no C compiler: building without XLA; models then run on the Go engine; some ten times slower" >&2,:)
 	go build -buildvcs=auto -tags "$(TAGS)" -o $(CERTSPEC) ./cmd/certspec
 
-# What notebooks use where it is there.
+# What notebooks use where it is there, fetched side by side: each says that it begins, and at its end what came of it.
 prepared: build
-	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
-	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: certifying takes some three times longer" >&2
-	@$(CERTSPEC) dataset fetch fashionmnist || echo "going on without FashionMNIST: notebooks draw shapes in its place" >&2
+	@$(call fetched,the XLA plugin,backend install,models run on the Go engine$(comma) which is slower) & \
+	$(call fetched,ONNX Runtime,backend install onnxruntime,certifying takes some three times longer) & \
+	$(call fetched,FashionMNIST,dataset fetch fashionmnist,notebooks draw shapes in its place) & wait
+
+comma := ,
+fetched = { echo "looking for $(1)" >&2; said=$$($(CERTSPEC) $(2) 2>&1) || said="$$said"$$'\n'"going on without $(1): $(3)"; echo "$$said" >&2; }
 
 # The demo goes on from what an earlier one with the same notebook and models has left.
 demo: DEMO = out/demo-$(shell cat notebooks/quickstart.ipynb notebooks/models/* | cksum | cut -d' ' -f1)
