@@ -24,7 +24,6 @@ import (
 	"github.com/certspec/certspec/internal/experiment/results"
 	"github.com/certspec/certspec/internal/experiment/run"
 	"github.com/certspec/certspec/internal/study/runner"
-	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/table"
@@ -93,10 +92,6 @@ func Beside(folder, name string) (*table.Table, error) {
 	}
 	return f.Beside(built.Published), nil
 }
-
-// Certified are the networks of a folder that were certified on clean images and under corruptions, for the line of
-// certified accuracies. Networks whose radii come from other programs are left out, as these do not say σ, α and rule.
-func Certified(folder string) ([]certified.Model, error) { return results.Certified(folder) }
 
 // options of a study of one's own.
 func options(o runner.Order) Options {

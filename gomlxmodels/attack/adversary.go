@@ -1,5 +1,5 @@
-// Package attack describes attacks on a network in training: on its smoothed confidences (Adversary), on
-// the noise samples (Noises), and on a loss of single images (Ascent). Images are in units of the full
+// Package attack describes attacks on a network in training: on its smoothed confidences (Adversary), and on
+// the noise samples (Noises); for one on a loss of single images see loss.Ascent. Images are in units of the full
 // range.
 package attack
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gomlx/gomlx/core/graph"
 
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
@@ -24,7 +23,7 @@ func (acet) Name() string { return "acet" }
 
 func (m acet) Needs() Needs {
 	n := m.ballOptions.needs(m.outlierOptions.needs())
-	n.Sets[0].Attack = &attack.Ascent{Steps: m.Steps, Loss: outlierloss.Uniform}
+	n.Sets[0].Attack = &loss.Ascent{Steps: m.Steps, Loss: outlierloss.Uniform}
 	n.Sets[0].Epsilon = epsilonRamp
 	return n
 }

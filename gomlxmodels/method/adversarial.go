@@ -3,7 +3,6 @@ package method
 import (
 	"errors"
 	"fmt"
-	"maps"
 
 	"github.com/gomlx/gomlx/core/graph"
 
@@ -191,22 +190,6 @@ func (m exactStart) Loss(b *Batch) []loss.Term {
 func calibrated(b *Batch, beta float64) []loss.Term {
 	gap := graph.MulScalar(loss.Calibration(b.ByCopy(), b.Labels, b.Class, b.Assignment), beta)
 	return append(attacked(b), loss.Term{Name: "calibration", Value: gap})
-}
-
-// Current is the method and its options by the names of today, of files that were made before. Their option "revision"
-// said whether ACCE-ACT starts as published, without it or 0, or at the exact solution, 1, which is exact-start now.
-func Current(name string, options map[string]any) (string, map[string]any) {
-	revision, there := options["revision"]
-	if !there {
-		return name, options
-	}
-	options = maps.Clone(options)
-	delete(options, "revision")
-	if (name == "acce-act" || name == "acce-act-star") && fmt.Sprint(revision) == "1" {
-		delete(options, "weighted")
-		return "exact-start", options
-	}
-	return name, options
 }
 
 func probability(name string, v float64) error {

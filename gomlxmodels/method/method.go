@@ -94,7 +94,7 @@ type Set struct {
 	Later bool
 
 	// Attack disturbs its images before the step, within the number that the ramp Epsilon gives; nil for none.
-	Attack  *attack.Ascent
+	Attack  *loss.Ascent
 	Epsilon string
 	Clean   bool // the loss takes its images as they were before the attack, too
 }

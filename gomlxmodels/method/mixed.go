@@ -5,7 +5,6 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/internal/gomlxmodels/outlierloss"
 )
@@ -36,7 +35,7 @@ func (m mixed) Needs() Needs {
 		set.Later = true // images count by their bound alone
 		return n
 	}
-	set.Attack = &attack.Ascent{Steps: m.Steps, Loss: outlierloss.Uniform}
+	set.Attack = &loss.Ascent{Steps: m.Steps, Loss: outlierloss.Uniform}
 	set.Epsilon, set.Clean = epsilonRamp, m.Alpha > 0
 	return n
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/certspec/certspec/internal/choice"
+	"github.com/certspec/certspec/internal/gomlxmodels/former"
 )
 
 var registry = choice.Registry[Method]{Kind: "method", Check: Check}
@@ -117,7 +118,7 @@ func New(name string, set ...string) (Method, error) {
 
 // With is New with options as a card has them.
 func With(name string, options map[string]any) (Method, error) {
-	name, options = Current(orDefault(name), options)
+	name, options = former.Method(orDefault(name), options)
 	return public(registry.With(name, options))
 }
 

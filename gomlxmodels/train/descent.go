@@ -10,7 +10,6 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
-	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // descent is the optimizer's step, under the masks or with the scores of a pruning.
@@ -55,16 +54,16 @@ func (d *descent) step(gradients []*Node) []*Node {
 		if prunable && p.scored() {
 			frozen := d.kept[place]
 			of.Weight = d.kept[len(p.pruning.places)+place]
-			of.Gradient = prune.ScoreGradient(of.Gradient, frozen, of.Weight)
+			of.Gradient = scoreGradient(of.Gradient, frozen, of.Weight)
 		}
 		weight, next := p.optimizer.Update(of)
 		if len(next) != number {
 			panic(fmt.Errorf("optimizer %s: it gives %d slots; it has %d", p.optimizer.Name(), len(next), number))
 		}
 		if prunable && !p.scored() {
-			weight = prune.Masked(d.kept[place], weight)
+			weight = masked(d.kept[place], weight)
 			for slot := range next {
-				next[slot] = prune.Masked(d.kept[place], next[slot])
+				next[slot] = masked(d.kept[place], next[slot])
 			}
 		}
 		if prunable && p.scored() {
@@ -102,9 +101,9 @@ func (d *descent) effective(weights, scores []*Node) (kept *Node) {
 	var counts []*Node
 	for g, group := range p.pruning.groups {
 		n := len(group.Names)
-		for j, mask := range prune.KeepInGraph(scores[group.First:group.First+n], d.keep[g]) {
+		for j, mask := range keepInGraph(scores[group.First:group.First+n], d.keep[g]) {
 			place := group.First + j
-			weights[p.pruning.places[place]] = prune.Effective(p.pruner, mask, d.kept[place])
+			weights[p.pruning.places[place]] = effectiveWeights(p.pruner, mask, d.kept[place])
 			counts = append(counts, ReduceAllSum(ConvertDType(mask, dtypes.Int32)))
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
@@ -508,5 +510,52 @@ func TestPruningWithEveryMethod(t *testing.T) {
 		if c := card.Pruning; math.Abs(float64(c.Kept)-0.5*float64(c.Weights)) > 1 {
 			t.Errorf("%s: %+v", name, c)
 		}
+	}
+}
+
+// The graph marks the same values as Go, on both backends.
+func TestKeepInGraph(t *testing.T) {
+	special := []float32{0, float32(math.Copysign(0, -1)), 1e-42, -1e-42, math.MaxFloat32, 0.5, -0.5, 0.5}
+	for _, engine := range []string{"go", "xla"} {
+		b, err := backend.Open(engine)
+		if err != nil {
+			t.Logf("not on %s: %v", engine, err)
+			continue
+		}
+		exec, err := graph.NewExec(b.Backend, func(in []*graph.Node) (out []*graph.Node) {
+			for _, mask := range keepInGraph(in[1:], in[0]) {
+				out = append(out, graph.ConvertDType(mask, dtypes.Int32))
+			}
+			return out
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(3, 4))
+		for keep := 1; keep <= 23; keep++ {
+			values := make([][]float32, 3)
+			for i, size := range []int{12, 10, 1} {
+				for range size {
+					v := float32(random.NormFloat64())
+					if random.IntN(2) == 0 {
+						v = special[random.IntN(len(special))]
+					}
+					values[i] = append(values[i], v)
+				}
+			}
+			want := prune.Keep(values, nil, keep)
+			out, err := exec.Call(int32(keep), tensors.FromFlatDataAndDimensions(values[0], 3, 4), values[1], values[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, o := range out {
+				for j, v := range tensors.MustCopyFlatData[int32](o) {
+					if (v != 0) != want[i][j] {
+						t.Fatalf("%s: %d of %v: tensor %d, value %d: %v", engine, keep, values, i, j, v)
+					}
+				}
+			}
+		}
+		exec.Finalize()
 	}
 }

@@ -20,7 +20,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	tables "github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
@@ -201,7 +203,7 @@ func (g *golden) trained() {
 	g.must(net.Classify(context.Background(), batch, &result))
 	g.json("scores", []any{result.Classes, result.Scores})
 
-	attacks := perturb.ACEAttacks(0.02)
+	attacks := ace.Attacks(0.02)
 	for i := range attacks {
 		attacks[i].Steps = 4
 	}
@@ -225,7 +227,7 @@ func (g *golden) recipes() {
 		}
 		tier, err := l.Tier(name)
 		g.must(err)
-		s := &recipe.Setup{Library: l, Tier: tier}
+		s := &settings.Setup{Library: l, Tier: tier}
 		made := map[string]any{}
 		for _, recipe := range l.Names(recipe.Recipes) {
 			if strings.HasPrefix(recipe, "C/") || strings.HasPrefix(recipe, "B/") || strings.HasPrefix(recipe, "X/") || later(recipe) { // C is a grid of hundreds, made of a few; B and X are younger

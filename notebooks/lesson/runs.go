@@ -3,9 +3,11 @@ package lesson
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/printable"
+	"github.com/certspec/certspec/model"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 )
@@ -18,6 +20,16 @@ func Wrong(r *preflight.Report) (found []preflight.Check) {
 		}
 	}
 	return found
+}
+
+// Runs reports whether a network runs here; false where ONNX Runtime is missing. Other faults end the cell.
+func Runs(m *model.Model) bool {
+	_, err := m.Info()
+	if err != nil && strings.Contains(err.Error(), "ONNX Runtime") {
+		return false
+	}
+	nb.Check(err)
+	return true
 }
 
 // SampleBySample compares two runs over the same images and noise samples: how many images have

@@ -9,24 +9,22 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
-	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/nb"
 )
 
-// Attacked runs the four attacks on confidence of Emde et al. 2025 on the images: a table of
+// Attacked runs the four attacks on confidence of Emde et al. 2025 on a model file and images: a table of
 // accuracy, mean confidence and calibration errors without and under each attack, and the
 // reliability diagram of each as a line, over bins that are not empty. It checks that no attack
 // changes an answer and that the attacks on the prediction do what they say. raised tells whether
 // (1, y) raises both calibration errors.
-func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps int) (t *nb.Tabular, lines []nb.Line,
+func Attacked(model string, data *dataset.Dataset, epsilon float64, steps int) (t *nb.Tabular, lines []nb.Line,
 	raised bool) {
-	attacks := perturb.ACEAttacks(epsilon)
+	images, attacks := nb.Must(data.Load(nb.Context())), ace.Attacks(epsilon)
 	for i := range attacks {
 		attacks[i].Steps = steps
 	}
-	found := nb.Must(perturb.Confidences(nb.Context(), nb.Must(backend.OpenForTraining("")), m, images, attacks, nil))
+	found := nb.Must(confidences(nb.Context(), model, data, attacks))
 	bins, few := nb.Must(calib.Uniform(15, calib.LeftClosed)), nb.Must(calib.Uniform(8, calib.LeftClosed))
 	t = nb.Columns("attack", "accuracy", "mean confidence", "ECE, 15 bins", "AdaECE, 15 bins", "published: plain",
 		"published: AT")

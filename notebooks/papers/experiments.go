@@ -11,10 +11,14 @@ import (
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/lines/certified"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
+
+// Certified are the networks of a folder that were certified on clean images and under corruptions.
+func Certified(folder string) []certified.Model { return nb.Must(results.Certified(folder)) }
 
 // BySeverity draws the average certified radius of rows of table 8 over the corruptions of low frequency at each
 // severity, and at 0 on the clean ones of the same images; the mean over the starts of a row. A severity at which a

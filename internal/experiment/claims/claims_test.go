@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	_ "github.com/certspec/certspec/internal/experiment/settings" // knows the methods of training
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/resample"

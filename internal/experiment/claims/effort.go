@@ -37,7 +37,11 @@ func (r rows) effort(m *recipe.Model) (effort, error) {
 	if m.BatchSize == 0 || images == 0 || m.Results != "" {
 		return effort{}, nil
 	}
-	passes, err := r.manifest.Passes(&recipe.Setup{Tier: r.manifest.Tier}, m)
+	step, err := recipe.StepOf(r.manifest.Tier, m)
+	if err != nil {
+		return effort{}, err
+	}
+	passes, err := r.manifest.Passes(m, step)
 	steps := m.Epochs * (images / m.BatchSize)
 	return effort{steps, passes * float64(images), passes}, err
 }

@@ -114,7 +114,11 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	passes, err := m.Manifest.Passes(m.setup, j.Model)
+	step, err := m.setup.Step(j.Model)
+	if err != nil {
+		return err
+	}
+	passes, err := m.Manifest.Passes(j.Model, step)
 	if err != nil {
 		return err
 	}

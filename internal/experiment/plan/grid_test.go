@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 )
 
@@ -32,12 +33,12 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 			t.Errorf("%s: %d networks; expected %d", name, counts[name], want)
 		}
 	}
-	setup := func(tier string) *recipe.Setup {
+	setup := func(tier string) *settings.Setup {
 		of, err := l.Tier(tier)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &recipe.Setup{Library: l, Tier: of}
+		return &settings.Setup{Library: l, Tier: of}
 	}
 	model := func(tier, recipe string) recipe.Model {
 		m, err := setup(tier).Model(recipe, 0, 1)
@@ -91,7 +92,12 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	for recipe, want := range map[string]float64{"C/vgg16/clean/lrr-0.8-global": 12, "C/vgg16/clean/ft-0.8-global": 3, "C/vgg16/clean/dense": 12, "C/vgg16/clean/biprop-0.5-global": 12} {
-		if got, err := of.Passes(setup("cpu"), of.Model(recipe+"@1")); err != nil || math.Abs(got-want) > 0 {
+		m := of.Model(recipe + "@1")
+		step, err := setup("cpu").Step(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := of.Passes(m, step); err != nil || math.Abs(got-want) > 0 {
 			t.Errorf("%s: %v passes, %v; expected %v", recipe, got, err, want)
 		}
 	}

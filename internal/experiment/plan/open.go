@@ -5,6 +5,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 )
 
@@ -51,7 +52,7 @@ func (o *Opener) OpenAt(path string, m *recipe.Model) (*engine.Model, error) {
 	o.Close()
 	options := []engine.Option{engine.Backend(o.Options.Engine)}
 	if m.File != "" {
-		card, err := m.ONNXCard()
+		card, err := settings.ONNXCard(m)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/results"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/resample"
@@ -19,7 +20,7 @@ import (
 )
 
 type pilotReader struct {
-	setup    *recipe.Setup
+	setup    *settings.Setup
 	manifest *store.Manifest
 	folder   string
 	table    recipe.Table

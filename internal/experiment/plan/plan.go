@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/internal/study/measure"
@@ -51,7 +52,7 @@ type Experiment struct {
 	Jobs     []Job // of this shard, in their order
 
 	Options Options
-	Setup   *recipe.Setup
+	Setup   *settings.Setup
 }
 
 // Plan resolves a table, and compares it with what the folder is for. It writes nothing.
@@ -134,7 +135,7 @@ func modelsOf(lines []recipe.Line) (models []string) {
 }
 
 // Setup opens the library with the added files, whose rows it returns, too.
-func (o Options) Setup() (*recipe.Setup, []recipe.Row, error) {
+func (o Options) Setup() (*settings.Setup, []recipe.Row, error) {
 	l, err := recipe.Open()
 	if err != nil {
 		return nil, nil, err
@@ -160,12 +161,12 @@ func (o Options) Setup() (*recipe.Setup, []recipe.Row, error) {
 				"ImageNet alone: cifar10-c, cifar100-c and imagenet-c", kind)
 		}
 	}
-	return &recipe.Setup{Library: l, Tier: wanted, Places: o.Places, Methods: o.Methods}, added, nil
+	return &settings.Setup{Library: l, Tier: wanted, Places: o.Places, Methods: o.Methods}, added, nil
 }
 
 // take adds a table with its models, and returns the lines of some rows, all where none are named.
-func take(m *store.Manifest, s *recipe.Setup, table recipe.Table, wanted []string) (lines []recipe.Line, err error) {
-	if table.Measure, err = table.Measure.At(s); err != nil {
+func take(m *store.Manifest, s *settings.Setup, table recipe.Table, wanted []string) (lines []recipe.Line, err error) {
+	if table.Measure, err = table.Measure.At(s.Setting()); err != nil {
 		return nil, fmt.Errorf("table %s: %w", table.Name, err)
 	}
 	made := store.Table{Table: table}
@@ -215,7 +216,7 @@ func take(m *store.Manifest, s *recipe.Setup, table recipe.Table, wanted []strin
 }
 
 // addModel adds a model with what it begins with.
-func addModel(m *store.Manifest, s *recipe.Setup, model recipe.Model) error {
+func addModel(m *store.Manifest, s *settings.Setup, model recipe.Model) error {
 	if there := m.Model(model.Name); there != nil {
 		if store.CompactJSON(*there) != store.CompactJSON(model) {
 			return fmt.Errorf("experiment: two models are named %s", model.Name)
@@ -242,7 +243,7 @@ func addModel(m *store.Manifest, s *recipe.Setup, model recipe.Model) error {
 
 // linesOf makes the lines of a row with their models. A finished model has the data and the noise
 // of the first recipe's, unless it says others.
-func linesOf(of *store.Manifest, s *recipe.Setup, row recipe.Row, first recipe.Model) (lines []recipe.Line,
+func linesOf(of *store.Manifest, s *settings.Setup, row recipe.Row, first recipe.Model) (lines []recipe.Line,
 	models []recipe.Model, err error) {
 	if row.Recipe == "" {
 		m := recipe.Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results,
@@ -264,7 +265,7 @@ func linesOf(of *store.Manifest, s *recipe.Setup, row recipe.Row, first recipe.M
 		} else if m.Results != "" {
 			_, err = of.GivenRadii(&m)
 		} else {
-			_, err = m.ONNXCard()
+			_, err = settings.ONNXCard(&m)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("row %s: %w", row.Title, err)

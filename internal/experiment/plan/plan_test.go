@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/internal/testkit"
@@ -359,7 +360,7 @@ func TestFolderKeepsItsImages(t *testing.T) {
 		if e, err = Plan(o); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.Manifest.Model("tiny/bn@1").AdaptedTo(sweep.Cell{}); !strings.HasPrefix(got, want) {
+		if got := settings.AdaptedTo(e.Manifest.Model("tiny/bn@1"), sweep.Cell{}); !strings.HasPrefix(got, want) {
 			t.Errorf("begun with %q, it adapts to %s", sample, got)
 		}
 		o.Folder = filepath.Join(t.TempDir(), "other")

@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/internal/study/measure"
@@ -38,7 +39,7 @@ type machineRate struct {
 // meter times networks.
 type meter struct {
 	*Opener
-	setup *recipe.Setup
+	setup *settings.Setup
 	keep  bool
 	known []machineRate
 	used  []machineRate

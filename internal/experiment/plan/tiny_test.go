@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/testkit"
 )
 
@@ -33,11 +34,11 @@ func opened(t *testing.T) *recipe.Library {
 	return l
 }
 
-func atTier(t *testing.T, l *recipe.Library, name string) *recipe.Setup {
+func atTier(t *testing.T, l *recipe.Library, name string) *settings.Setup {
 	t.Helper()
 	tier, err := l.Tier(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &recipe.Setup{Library: l, Tier: tier}
+	return &settings.Setup{Library: l, Tier: tier}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// dataKind is a kind of data set that recipes name.
-type dataKind struct {
+// DataKind is a kind of data set that recipes name.
+type DataKind struct {
 	Title string `yaml:"title"`
 	// At is where it lies, as in cifar10 or folder:PATH; Train and Test are the names of its parts,
 	// in which {} stands for At.
@@ -29,7 +29,7 @@ type dataKind struct {
 
 // Library holds recipes, tiers and tables by name.
 type Library struct {
-	data    map[string]dataKind
+	data    map[string]DataKind
 	recipes map[string]Recipe
 	tiers   map[string]Tier
 	tables  map[string]Table
@@ -52,7 +52,7 @@ var builtIn embed.FS
 // Open is the library that is built in.
 func Open() (*Library, error) {
 	l := &Library{
-		data: map[string]dataKind{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
+		data: map[string]DataKind{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
 		bodies: map[string]*yaml.Node{}, files: map[string]string{}, homes: map[string]string{},
 		order: map[string][]string{},
 	}
@@ -228,6 +228,12 @@ func (l *Library) Names(kind string) []string {
 		return kind == Recipes && l.recipes[name].Abstract
 	})
 }
+
+// Data finds a kind of data by its name.
+func (l *Library) Data(name string) (DataKind, error) { return find(l, "data", l.data, name) }
+
+// File is the file that has a recipe.
+func (l *Library) File(recipe string) string { return l.files[recipe] }
 
 // Recipe finds a recipe by its name.
 func (l *Library) Recipe(name string) (Recipe, error) {

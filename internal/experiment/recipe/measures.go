@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -38,13 +37,13 @@ func (a Measures) Calibration() *measure.Calibration {
 }
 
 // At is the same at a tier and with the places of data, which some measures keep.
-func (a Measures) At(s *Setup) (Measures, error) {
+func (a Measures) At(s measure.Setting) (Measures, error) {
 	for key, m := range a.others {
 		placed, ok := m.(measure.Placed)
 		if !ok {
 			continue
 		}
-		now, err := placed.At(s.setting())
+		now, err := placed.At(s)
 		if err != nil {
 			return a, err
 		}
@@ -154,11 +153,4 @@ func (a Measures) MarshalJSON() ([]byte, error) {
 		text = fmt.Appendf(text, "%q:%s}", m.Name(), value)
 	}
 	return text, nil
-}
-
-func (s *Setup) setting() measure.Setting {
-	return measure.Setting{Tier: s.Tier, Places: s.Places, Sets: s.Sets, Here: func(kind string) bool {
-		d := s.Library.data[kind]
-		return d.Title != "" && (s.Places[kind] != "" || !strings.HasPrefix(d.At, "folder:"))
-	}}
 }

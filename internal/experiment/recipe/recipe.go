@@ -1,5 +1,5 @@
-// Package recipe reads recipes, tiers and tables from YAML, and makes models of them: all settings
-// of a network, at a tier and with a seed.
+// Package recipe reads recipes, tiers and tables from YAML, and has what package plan makes of them, models: all
+// settings of a network, at a tier and with a seed.
 package recipe
 
 import (
@@ -54,7 +54,8 @@ type adaptSettings struct {
 	Sample string `yaml:"-" json:"sample,omitempty"`
 }
 
-const randomSample = "random"
+// RandomSample is how images are chosen, but in folders from before.
+const RandomSample = "random"
 
 // own are the keys that a recipe does not inherit.
 var own = []string{"from", "abstract", "title", "group"}

@@ -2,24 +2,8 @@ package recipe
 
 import (
 	"fmt"
-	"hash/crc32"
 	"strings"
-
-	"github.com/certspec/certspec/rs/sweep"
 )
-
-// AdaptedTo is the selection of images that a network adapts to: drawn at random for each cell,
-// without their labels (Sun et al. 2021, appendix G); class-balanced in a folder that was begun so.
-func (m *Model) AdaptedTo(c sweep.Cell) string {
-	o := m.Adaptation()
-	if m.Adapt.Sample != randomSample {
-		return fmt.Sprintf("count=%d", o.Images)
-	}
-	return fmt.Sprintf("random=%d:%d", o.Images, crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s", o.Seed, c)))
-}
-
-// adaptImages is how many images a network adapts to (Sun et al. 2021, appendix G).
-const adaptImages = 500
 
 // Labels tell groups of models apart, by RobustNets' names of the groups.
 func (m Model) Labels() map[string]string {

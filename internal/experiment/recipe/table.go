@@ -1,15 +1,11 @@
 package recipe
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/certspec/certspec/engine/onnx"
-	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/study"
 )
 
@@ -97,57 +93,4 @@ type Line struct {
 	Title  string   `json:"title"`
 	Group  string   `json:"group"`
 	Models []string `json:"models"`
-}
-
-// Lines makes the lines of a row of a recipe with their models.
-func (s *Setup) Lines(row Row) (lines []Line, models []Model, err error) {
-	r, err := s.Recipe(row)
-	if err != nil {
-		return nil, nil, err
-	}
-	points := max(1, len(s.grid(r)))
-	for p := range points {
-		point := p + 1
-		if len(r.Grid) == 0 {
-			point = 0
-		}
-		var line Line
-		for _, seed := range s.Seeds(r) {
-			m, err := s.Model(row.Recipe, point, seed)
-			if err != nil {
-				return nil, nil, err
-			}
-			line.Title, line.Group, line.Models = m.Title, m.Group, append(line.Models, m.Name)
-			models = append(models, m)
-		}
-		if row.Title != "" {
-			line.Title = row.Title
-			if points > 1 {
-				line.Title += fmt.Sprintf(" #%d", point)
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines, models, nil
-}
-
-// ONNXCard is the part of a row on an ONNX file.
-func (m Model) ONNXCard() (onnx.Card, error) {
-	var c onnx.Card
-	if m.ONNX == nil {
-		return c, nil
-	}
-	if !onnxfile.IsName(m.File) {
-		return c, fmt.Errorf("onnx is for an ONNX file, and %s is none", m.File)
-	}
-	text, err := json.Marshal(m.ONNX)
-	if err == nil {
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.DisallowUnknownFields()
-		err = decoder.Decode(&c)
-	}
-	if err != nil {
-		err = fmt.Errorf("onnx: %w", err)
-	}
-	return c, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/study"
@@ -48,7 +49,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	s := &recipe.Setup{Library: l, Tier: made}
+	s := &settings.Setup{Library: l, Tier: made}
 	for _, name := range l.Names(recipe.Recipes) {
 		if !strings.HasPrefix(name, "A/") || strings.HasPrefix(name, "A/c10/fm-hcr-code") {
 			continue

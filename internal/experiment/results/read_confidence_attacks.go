@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/rs/compare"
@@ -42,14 +42,14 @@ func trainedAgainst(f *TableBuilder, out *Filled) (notes []string) {
 			continue
 		}
 		m := f.Manifest.Model(l.Models[0])
-		made, err := method.With(m.Method, m.Options)
+		step, err := recipe.StepOf(f.Manifest.Tier, m)
 		if err != nil {
 			continue // a method of another program
 		}
-		if a := made.Needs().Adversary; a != nil {
-			norm := map[attack.Norm]string{"": "Euclidean", attack.L2: "Euclidean", attack.LInf: "L∞"}[a.Norm]
+		if step.Epsilon != nil {
+			norm := map[attack.Norm]string{"": "Euclidean", attack.L2: "Euclidean", attack.LInf: "L∞"}[step.Norm]
 			notes = append(notes, fmt.Sprintf("%s: trained against attacks in the %s norm, ε = %.4g.", l.Title, norm,
-				a.Epsilon))
+				*step.Epsilon))
 		}
 	}
 	return notes
@@ -67,14 +67,14 @@ func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Ta
 	t := &table.Table{Columns: append(slices.Clone(columns), "attack", "difference", "its low", "its high", "p")}
 	var shown []*compare.Difference
 	for _, l := range f.Lines {
-		for _, a := range perturb.ACEAttacks(0) {
+		for _, a := range ace.Attacks(0) {
 			shown = append(shown, l.Raised[a.String()])
 		}
 	}
 	corrected, notes := holmCorrection(f.confidence, shown)
 	t.Notes = notes
 	for _, l := range f.Lines {
-		for _, a := range perturb.ACEAttacks(0) {
+		for _, a := range ace.Attacks(0) {
 			t.Rows = append(t.Rows, append(append(head(l), a.String()), differenceCells(l.Raised[a.String()],
 				corrected)...))
 		}
@@ -84,7 +84,7 @@ func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Ta
 
 func (f *Filled) attacks(columns []string, head func(FilledLine) []any) *table.Table {
 	names := []string{"accuracy", "clean"}
-	for _, a := range perturb.ACEAttacks(0) {
+	for _, a := range ace.Attacks(0) {
 		names = append(names, a.String())
 	}
 	t := &table.Table{Columns: append(slices.Clone(columns), names...)}

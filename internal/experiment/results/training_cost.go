@@ -131,7 +131,11 @@ func (f *TableBuilder) shifted(line int) shiftedRow {
 
 // passesOfAll are the passes of a model's training, and of the trainings that came before it.
 func passesOfAll(m *store.Manifest, model *recipe.Model) (float64, error) {
-	passes, err := m.Passes(&recipe.Setup{Tier: m.Tier}, model)
+	step, err := recipe.StepOf(m.Tier, model)
+	if err != nil {
+		return 0, err
+	}
+	passes, err := m.Passes(model, step)
 	if err != nil {
 		return 0, err
 	}

@@ -6,11 +6,13 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/study/measure"
 	"github.com/certspec/certspec/internal/study/tier"
@@ -34,7 +36,7 @@ func (t tools) Corrupted(name string, change *corrupt.Setting) (*dataset.Dataset
 
 // Open opens the network of a model, adapted to a cell where it is adapted to each. It stays open
 // until another is opened.
-func (t tools) Open(ctx context.Context, m *measure.Model, c sweep.Cell) (*engine.Model, error) {
+func (t tools) Open(ctx context.Context, m *measure.Model, c sweep.Cell) (measure.Network, error) {
 	of := t.run.Manifest.Model(m.Name)
 	path, err := t.run.path(ctx, of, c)
 	if err != nil {
@@ -47,14 +49,18 @@ func (t tools) Path(ctx context.Context, m *measure.Model) (string, error) {
 	return t.run.path(ctx, t.run.Manifest.Model(m.Name), sweep.Cell{})
 }
 
-func (t tools) Look(ctx context.Context, m *engine.Model, on string, o rs.Options) (context.Context, error) {
+func (t tools) Look(ctx context.Context, m measure.Network, on string, o rs.Options) (context.Context, error) {
 	return t.run.look(ctx, m, on, o)
 }
 
 func (t tools) Keep(path string, text []byte) error { return store.Keep(path, text) }
 func (t tools) Report(s progress.State)             { t.run.progress(s) }
-func (t tools) Training() string                    { return t.run.Options.Training }
 func (t tools) Program() string                     { return t.run.Options.Program }
+
+func (t tools) Confidences(ctx context.Context, path string, images *dataset.Images,
+	attacks []ace.Attack) ([]ace.Predictions, error) {
+	return perturb.ConfidencesAt(ctx, path, t.run.Options.Training, images, attacks, t.Report)
+}
 
 // path is where the network of a model lies, where it is adapted to each corruption that for a cell.
 func (r *Runner) path(ctx context.Context, m *recipe.Model, c sweep.Cell) (string, error) {
@@ -113,9 +119,9 @@ func (r *Runner) adapt(ctx context.Context, m *recipe.Model, c sweep.Cell) (path
 	}
 	name, change := r.Manifest.ImagesOf(m, c)
 	base, _ := tier.CutSelection(name)
-	o := m.Adaptation()
+	o := settings.Adaptation(m)
 	o.Backend = r.Options.Training
-	d, err := r.corrupted(tier.Select(base, m.AdaptedTo(c)), change)
+	d, err := r.corrupted(tier.Select(base, settings.AdaptedTo(m, c)), change)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/plan"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/experiment/settings"
 )
 
 // TrainRecipe trains one network by a recipe, RECIPE or RECIPE#POINT of a grid, into the model file
@@ -45,7 +46,7 @@ func TrainRecipe(ctx context.Context, recipe string, seed *uint64, out string,
 	return trainModel(ctx, s, m, out, o)
 }
 
-func trainModel(ctx context.Context, s *recipe.Setup, m recipe.Model, out string,
+func trainModel(ctx context.Context, s *settings.Setup, m recipe.Model, out string,
 	o plan.Options) (*modelfile.Card, error) {
 	t, err := training(s, m, o, recipe.OpenSet)
 	if err != nil {
@@ -74,7 +75,7 @@ func trainModel(ctx context.Context, s *recipe.Setup, m recipe.Model, out string
 
 // training are the options of training a model, but for the file that it is written into, and the
 // one that it begins with where that is a model of the experiment.
-func training(s *recipe.Setup, m recipe.Model, o plan.Options,
+func training(s *settings.Setup, m recipe.Model, o plan.Options,
 	open func(string) (*dataset.Dataset, error)) (t train.Options, err error) {
 	if t, err = s.Options(m); err != nil {
 		return t, err
@@ -85,7 +86,7 @@ func training(s *recipe.Setup, m recipe.Model, o plan.Options,
 	if t.Test, err = open(m.Check); err != nil {
 		return t, err
 	}
-	if t.More, err = m.OpenMore(); err != nil {
+	if t.More, err = settings.OpenMore(&m); err != nil {
 		return t, err
 	}
 	if m.Begin != nil {

@@ -30,9 +30,9 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/gomlxmodels/former"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 	"github.com/certspec/certspec/internal/picture"
 	"github.com/certspec/certspec/internal/study/measure"
@@ -119,12 +119,12 @@ func parseManifest(folder string) (*Manifest, error) {
 	return m, nil
 }
 
-// current gives methods the names that they have today; see method.Current. What was trained as ACCE-ACT from the exact
+// current gives methods the names that they have today; see former.Method. What was trained as ACCE-ACT from the exact
 // solution, in whose tables it stood as such, is another algorithm than the paper's.
 func (m *Manifest) current() {
 	for i := range m.Models {
 		model := &m.Models[i]
-		name, options := method.Current(model.Method, model.Options)
+		name, options := former.Method(model.Method, model.Options)
 		if name == model.Method {
 			model.Options = options
 			continue

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
@@ -9,31 +8,9 @@ import (
 // Passes is how often a training takes each image through the network and back: its views, noises and
 // attack steps counted, further sets as those of the images, and all phases of pruning. What the
 // training begins with is not counted.
-func (m *Manifest) Passes(setup *recipe.Setup, model *recipe.Model) (float64, error) {
-	rows, err := setup.Rows(*model)
-	if err != nil {
-		return 0, err
-	}
-	made, err := setup.Method(*model)
-	if err != nil {
-		return 0, err
-	}
+func (m *Manifest) Passes(model *recipe.Model, step recipe.Step) (float64, error) {
 	epochs, err := trainedEpochs(m, model)
-	return epochs * float64(rows+furtherRows(made.Needs())), err
-}
-
-// furtherRows are the rows of further sets for each image, with their attacks and bounds, which are two passes.
-func furtherRows(n method.Needs) (rows int) {
-	for _, set := range n.Sets {
-		rows++
-		if set.Attack != nil {
-			rows += set.Attack.Steps
-		}
-		if _, bounded := n.Ramps["epsilon"]; bounded && (set.Attack == nil || set.Clean) {
-			rows += 2
-		}
-	}
-	return rows
+	return epochs * float64(step.Rows+step.Further), err
 }
 
 func trainedEpochs(m *Manifest, model *recipe.Model) (float64, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
@@ -321,7 +322,7 @@ func TestACE(t *testing.T) {
 			}
 		}
 	}
-	run := func(o ACE) []float32 {
+	run := func(o ace.Attack) []float32 {
 		o.Steps = 30
 		gamma, err := p.ACE(t.Context(), o, tensor(x), labels, predicted, weights)
 		if err != nil {
@@ -339,7 +340,7 @@ func TestACE(t *testing.T) {
 	}
 	var all [][]float32
 	still := make([]float32, len(x))
-	for _, o := range ACEAttacks(epsilon) {
+	for _, o := range ace.Attacks(epsilon) {
 		gamma := run(o)
 		all = append(all, gamma)
 		checkRange(t, x, gamma)
@@ -409,7 +410,7 @@ func TestACESaturates(t *testing.T) {
 			right++
 		}
 	}
-	o := ACEAttacks(1)[2]
+	o := ace.Attacks(1)[2]
 	gamma, err := p.ACE(t.Context(), o, tensor(x), labels, predicted, weights)
 	if err != nil {
 		t.Fatal(err)

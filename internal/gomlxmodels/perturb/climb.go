@@ -3,7 +3,7 @@ package perturb
 import (
 	"math"
 
-	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/loss"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -11,12 +11,12 @@ import (
 
 // Climb is an Ascent on a network.
 type Climb struct {
-	attack *attack.Ascent
+	attack *loss.Ascent
 	step   *Exec
 }
 
 // NewClimb compiles the step of an attack.
-func NewClimb(n *Network, a *attack.Ascent) (*Climb, error) {
+func NewClimb(n *Network, a *loss.Ascent) (*Climb, error) {
 	step, err := n.step(6, func(in []*Node, forward func(images *Node) *Node) []*Node {
 		x, z, best, highest, epsilon, length := in[0], in[1], in[2], in[3], in[4], in[5]
 		value := a.Loss(forward(z))

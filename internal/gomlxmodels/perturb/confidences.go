@@ -12,16 +12,25 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
 
-// Predictions of a network for images.
-type Predictions struct {
-	Classes    []int     // or classifier.Miss
-	Confidence []float64 // softmax probability of the class; 0 for a miss
+// ConfidencesAt is Confidences of the model file at a path, on an engine as backend.OpenForTraining takes it.
+func ConfidencesAt(ctx context.Context, path, engine string, images *dataset.Images, attacks []ace.Attack,
+	report progress.Reporter) ([]ace.Predictions, error) {
+	m, err := modelfile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := backend.OpenForTraining(engine)
+	if err != nil {
+		return nil, err
+	}
+	return Confidences(ctx, b, m, images, attacks, report)
 }
 
 // Confidences asks a network about images as they are, and under each of some attacks on its confidence. The answer
@@ -30,8 +39,8 @@ type Predictions struct {
 //
 // Errors: no images, images of another shape, a label that is no class, settings of an attack out of range; that of
 // ctx.
-func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ACE,
-	report progress.Reporter) ([]Predictions, error) {
+func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ace.Attack,
+	report progress.Reporter) ([]ace.Predictions, error) {
 	a := m.Card.Architecture
 	switch {
 	case images.Len() == 0:
@@ -64,14 +73,14 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 	}
 	defer release(weights...)
 
-	all, begun := make([]Predictions, 1+len(attacks)), time.Now()
+	all, begun := make([]ace.Predictions, 1+len(attacks)), time.Now()
 	info := classifier.Info{Shape: a.Shape, Classes: a.Classes}
 	size := min(100, images.Len())
 	for start := 0; start < images.Len(); start += size {
 		values, labels := someOf(images, start, size)
 		x := tensors.FromFlatDataAndDimensions(values, size, a.Shape.Height, a.Shape.Width, a.Shape.Channels)
 		// take asks about x + γ and keeps the answers.
-		take := func(gamma *tensors.Tensor, into *Predictions) ([]int32, error) {
+		take := func(gamma *tensors.Tensor, into *ace.Predictions) ([]int32, error) {
 			defer release(gamma)
 			outputs, err := call(answer, []*tensors.Tensor{x, gamma}, weights)
 			if err != nil {

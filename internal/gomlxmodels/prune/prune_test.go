@@ -10,12 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gomlx/compute/dtypes"
-	. "github.com/gomlx/gomlx/core/graph"
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -78,43 +73,6 @@ func TestKeep(t *testing.T) {
 		if fewer := 1 + random.IntN(keep); !reflect.DeepEqual(Keep(values, among, fewer), sorted(values, among, fewer)) {
 			t.Fatalf("%d of %v among %v", fewer, values, among)
 		}
-	}
-}
-
-// The graph marks the same values as Go, on both backends.
-func TestKeepInGraph(t *testing.T) {
-	for _, engine := range []string{"go", "xla"} {
-		b, err := backend.Open(engine)
-		if err != nil {
-			t.Logf("not on %s: %v", engine, err)
-			continue
-		}
-		exec, err := NewExec(b.Backend, func(in []*Node) (out []*Node) {
-			for _, mask := range KeepInGraph(in[1:], in[0]) {
-				out = append(out, ConvertDType(mask, dtypes.Int32))
-			}
-			return out
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		random := rand.New(rand.NewPCG(3, 4))
-		for keep := 1; keep <= 23; keep++ {
-			values := draw(random, 12, 10, 1)
-			want := Keep(values, nil, keep)
-			out, err := exec.Call(int32(keep), tensors.FromFlatDataAndDimensions(values[0], 3, 4), values[1], values[2])
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, o := range out {
-				for j, v := range tensors.MustCopyFlatData[int32](o) {
-					if (v != 0) != want[i][j] {
-						t.Fatalf("%s: %d of %v: tensor %d, value %d: %v", engine, keep, values, i, j, v)
-					}
-				}
-			}
-		}
-		exec.Finalize()
 	}
 }
 

@@ -60,7 +60,7 @@ func Train(ctx context.Context, path string, data, test *dataset.Dataset, recipe
 	if err := gob.NewEncoder(&text).Encode(options); err != nil {
 		return fmt.Errorf("model %s: Recipe.Options: %w", path, err)
 	}
-	return resident.Ask(ctx, q, report, text.Bytes())
+	return resident.Ask(ctx, q, report, nil, text.Bytes())
 }
 
 // Card is the model's card in the file, nil for an ONNX file.

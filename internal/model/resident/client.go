@@ -206,14 +206,14 @@ func (h *Handle) lose(t taken) {
 	}
 }
 
-// Ask asks a question that belongs to no network.
-func Ask(ctx context.Context, q Question, report progress.Reporter, values ...[]byte) error {
+// Ask asks a question that belongs to no open network. Its answer is decoded into value, which may be nil.
+func Ask(ctx context.Context, q Question, report progress.Reporter, value any, values ...[]byte) error {
 	c, err := connect(ctx, report)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	_, err = c.ask(ctx, q, report, values, nil, nil)
+	_, err = c.ask(ctx, q, report, values, value, nil)
 	if errors.Is(err, errLost) {
 		err = fmt.Errorf("%w%s", err, lastWords())
 	}

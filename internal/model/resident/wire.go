@@ -64,6 +64,8 @@ const (
 	Classify       = "classify"        // images; answered by classes, scores and logits as they are wanted
 	VectorJacobian = "vector-jacobian" // N images, and vectors of as many logits; answered by gradients
 	Layers         = "layers"          // answered by a File and its bytes
+	Confidences    = "confidences"     // of a network under attacks; answered by []ace.Predictions
+	Step           = "step"            // of a training; answered by a recipe.Step
 )
 
 // Info is a classifier.Info with what that leaves out in JSON.
@@ -84,10 +86,12 @@ type Question struct {
 	Kind  string
 	Model int // what Open or Gradients has answered
 
-	Path  string          // of Open, Gradients and Train
-	Input json.RawMessage // of Open and Gradients: values of model.Input, at most one; of Train: a model.Recipe
+	Path string // of Open, Gradients, Train and Confidences
+	// of Open and Gradients: values of model.Input, at most one; of Train: a model.Recipe; of Confidences: []ace.Attack;
+	// of Step: a recipe.Tier and a recipe.Model
+	Input json.RawMessage
 
-	Sets    [2]Set // of Train: images to train on, and to test with
+	Sets    [2]Set // of Train: images to train on, and to test with; of Confidences: images
 	Command string // that the card names
 
 	N              int  // images of Classify and VectorJacobian

@@ -20,6 +20,10 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	_ "github.com/certspec/certspec/internal/experiment/settings" // knows the methods of training
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/listen"
 	"github.com/certspec/certspec/internal/model/resident"
 	"github.com/certspec/certspec/internal/onnxfile"
@@ -102,6 +106,19 @@ func (s *server) answer(ctx context.Context, user any, q resident.Question, valu
 		return a, err
 	case resident.Train:
 		return a, s.train(ctx, q, values, report)
+	case resident.Confidences:
+		a.Value, err = confidences(ctx, q, report)
+		return a, err
+	case resident.Step:
+		var of struct {
+			Tier  recipe.Tier
+			Model *recipe.Model
+		}
+		if err := json.Unmarshal(q.Input, &of); err != nil {
+			return a, err
+		}
+		a.Value, err = recipe.StepOf(of.Tier, of.Model)
+		return a, err
 	}
 	s.mu.Lock()
 	t := s.things[q.Model]
@@ -329,17 +346,9 @@ func (s *server) train(ctx context.Context, q resident.Question, values []byte, 
 	}
 	var sets [2]*dataset.Dataset
 	for i, set := range q.Sets {
-		d, err := dataset.Open(set.Name)
-		if err != nil {
-			return fmt.Errorf("%w; a cell trains on sets that a name tells", err)
-		}
-		images, err := d.Load(ctx)
+		d, _, err := open(ctx, set)
 		if err != nil {
 			return err
-		}
-		if images.Digest != set.Digest {
-			return fmt.Errorf("%s: the images of this name are others than those of the cell; a cell trains on sets that a "+
-				"name tells", set.Name)
 		}
 		sets[i] = d
 	}
@@ -353,6 +362,33 @@ func (s *server) train(ctx context.Context, q resident.Question, values []byte, 
 	defer m.Close()
 	_, err := m.Engine()
 	return err
+}
+
+// open opens a set, which must be that of the cell.
+func open(ctx context.Context, set resident.Set) (*dataset.Dataset, *dataset.Images, error) {
+	d, err := dataset.Open(set.Name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; a cell trains and attacks on sets that a name tells", err)
+	}
+	images, err := d.Load(ctx)
+	if err == nil && images.Digest != set.Digest {
+		err = fmt.Errorf("%s: the images of this name are others than those of the cell; a cell trains and attacks on "+
+			"sets that a name tells", set.Name)
+	}
+	return d, images, err
+}
+
+// confidences asks a network about images under attacks.
+func confidences(ctx context.Context, q resident.Question, report progress.Reporter) ([]ace.Predictions, error) {
+	var attacks []ace.Attack
+	if err := json.Unmarshal(q.Input, &attacks); err != nil {
+		return nil, err
+	}
+	_, images, err := open(ctx, q.Sets[0])
+	if err != nil {
+		return nil, err
+	}
+	return perturb.ConfidencesAt(ctx, q.Path, "", images, attacks, report)
 }
 
 // filesOf says what the files of a network are, as far as the system knows without reading them, and whether that

@@ -5,6 +5,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,12 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/experiment/recipe"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
+	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
 	"github.com/certspec/certspec/internal/model/remote"
+	"github.com/certspec/certspec/internal/model/resident"
 	"github.com/certspec/certspec/model"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
@@ -432,5 +438,52 @@ func TestTwoKernels(t *testing.T) {
 	})
 	if n := len(serving(t, one)); n != 1 {
 		t.Errorf("%d processes of the kernel that goes on", n)
+	}
+}
+
+// What cells of paper notebooks ask is answered as the program answers it.
+func TestQuestionsOfPapers(t *testing.T) {
+	kernel(t)
+	const network, set = "../../../notebooks/models/cifar10-resnet20-s025", "synthetic/test[count=2]"
+	d, err := dataset.Open(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, err := d.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	attacks := ace.Attacks(8. / 255)[1:2]
+	attacks[0].Steps = 1
+	want, err := perturb.ConfidencesAt(t.Context(), network, "", images, attacks, nil)
+	if err != nil || len(want) != 2 || slices.Equal(want[0].Confidence, want[1].Confidence) {
+		t.Fatal(want, err)
+	}
+	q := resident.Question{Kind: resident.Confidences, Path: network, Sets: [2]resident.Set{{Name: set, Digest: images.Digest}}}
+	if q.Input, err = json.Marshal(attacks); err != nil {
+		t.Fatal(err)
+	}
+	var got []ace.Predictions
+	if err := resident.Ask(t.Context(), q, nil, &got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v; %v", got, want, err)
+	}
+	q.Sets[0].Digest = "sha256:other"
+	if err := resident.Ask(t.Context(), q, nil, &got); err == nil || !strings.Contains(err.Error(), "others than those of the cell") {
+		t.Errorf("of other images: %v", err)
+	}
+
+	m := &recipe.Model{Name: "a@1", Recipe: modelfile.Recipe{Method: "smoothadv", Options: map[string]any{"steps": 5., "epsilon": 0.25}}}
+	at := recipe.Tier{Methods: map[string]map[string]int{"smoothadv": {"steps": 3}}}
+	step, err := recipe.StepOf(at, m)
+	if err != nil || step.Rows != 8*(1+3) || *step.Epsilon != 0.25 {
+		t.Fatalf("%+v, %v", step, err)
+	}
+	if q.Input, err = json.Marshal(map[string]any{"Tier": at, "Model": m}); err != nil {
+		t.Fatal(err)
+	}
+	q.Kind = resident.Step
+	var asked recipe.Step
+	if err := resident.Ask(t.Context(), q, nil, &asked); err != nil || !reflect.DeepEqual(asked, step) {
+		t.Errorf("%+v, want %+v; %v", asked, step, err)
 	}
 }

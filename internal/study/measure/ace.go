@@ -5,9 +5,7 @@ import (
 	"context"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
-	"github.com/certspec/certspec/internal/gomlxmodels/perturb"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/study/tier"
 )
 
@@ -44,7 +42,7 @@ type ConfidenceAttack struct {
 	Mean   float64 `json:"mean_confidence"`
 }
 
-const aceSteps = 100 // of an attack on confidences; see perturb.ACE
+const aceSteps = 100 // of an attack on confidences; see package ace
 
 // BinCount is the number of bins of AdaECE; 15 where a table does not say how many.
 func (a *ACE) BinCount() int { return cmp.Or(a.Bins, 15) }
@@ -78,10 +76,6 @@ func (a *ACE) Run(ctx context.Context, t Tools, j Job) error {
 	if err != nil {
 		return err
 	}
-	m, err := modelfile.Read(path)
-	if err != nil {
-		return err
-	}
 	data, err := t.Set(tier.Select(j.Model.Test, t.Tier().Attack.Images))
 	if err != nil {
 		return err
@@ -90,15 +84,11 @@ func (a *ACE) Run(ctx context.Context, t Tools, j Job) error {
 	if err != nil {
 		return err
 	}
-	b, err := backend.OpenForTraining(t.Training())
-	if err != nil {
-		return err
-	}
-	attacks := perturb.ACEAttacks(a.Epsilon)
+	attacks := ace.Attacks(a.Epsilon)
 	for i := range attacks {
 		attacks[i].Steps = t.Tier().Attack.Steps
 	}
-	found, err := perturb.Confidences(ctx, b, m, images, attacks, t.Report)
+	found, err := t.Confidences(ctx, path, images, attacks)
 	if err != nil {
 		return err
 	}

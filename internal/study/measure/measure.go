@@ -11,12 +11,15 @@ import (
 	"context"
 	"slices"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/gomlxmodels/ace"
 	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -112,17 +115,27 @@ type Tools interface {
 	Set(name string) (*dataset.Dataset, error)
 	Corrupted(name string, change *corrupt.Setting) (*dataset.Dataset, error)
 	// Open opens a model, adapted to a cell where it is adapted to each.
-	Open(ctx context.Context, m *Model, c sweep.Cell) (*engine.Model, error)
+	Open(ctx context.Context, m *Model, c sweep.Cell) (Network, error)
 	// Path is where the network for clean images lies.
 	Path(ctx context.Context, m *Model) (string, error)
 	// Look looks a model over before it certifies first, on clean images; the context that it
 	// returns carries the first answers.
-	Look(ctx context.Context, m *engine.Model, on string, o rs.Options) (context.Context, error)
+	Look(ctx context.Context, m Network, on string, o rs.Options) (context.Context, error)
 	// Keep writes a result with its digest, whole or not at all.
 	Keep(path string, text []byte) error
 	Report(s progress.State)
-	Training() string // engine that trains
-	Program() string  // version, for files that name it
+	// Confidences are those of the network at a path for images as they are, and under each of some attacks.
+	Confidences(ctx context.Context, path string, images *dataset.Images, attacks []ace.Attack) ([]ace.Predictions,
+		error)
+	Program() string // version, for files that name it
+}
+
+// Network is one that is open, such as an engine.Model.
+type Network interface {
+	classifier.Classifier
+	FeedForward(ctx context.Context) (*feedforward.Network, error)
+	Gradients(ctx context.Context) (g classifier.Differentiable, how string, end func() error, err error)
+	Trained() []ledger.Data
 }
 
 // known are all measures.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/evaluate"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/internal/study/tier"
@@ -185,7 +184,7 @@ func (r *Record) Run(ctx context.Context, t Tools, j Job) error {
 }
 
 // further is the accuracy on a further set.
-func further(ctx context.Context, t Tools, model *engine.Model, j Job, set RecordSet) (right, images int,
+func further(ctx context.Context, t Tools, model Network, j Job, set RecordSet) (right, images int,
 	err error) {
 	data, err := t.Set(set.Images)
 	if err != nil {

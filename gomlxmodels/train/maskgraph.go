@@ -1,4 +1,4 @@
-package prune
+package train
 
 import (
 	"math"
@@ -6,11 +6,13 @@ import (
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// KeepInGraph is Keep as a graph, of the same result: keep is a scalar of type int32, at least 1.
+// keepInGraph is prune.Keep as a graph, of the same result: keep is a scalar of type int32, at least 1.
 // It sorts nothing: for each bit of a magnitude, and then of a place among equals, it counts once.
-func KeepInGraph(tensors []*Node, keep *Node) (masks []*Node) {
+func keepInGraph(tensors []*Node, keep *Node) (masks []*Node) {
 	var flat []*Node
 	for _, t := range tensors {
 		flat = append(flat, Reshape(t, -1))
@@ -48,21 +50,21 @@ func KeepInGraph(tensors []*Node, keep *Node) (masks []*Node) {
 	return masks
 }
 
-// Masked is x where a mask has it, and 0 elsewhere.
-func Masked(mask, x *Node) *Node { return Where(mask, x, ZerosLike(x)) }
+// masked is x where a mask has it, and 0 elsewhere.
+func masked(mask, x *Node) *Node { return Where(mask, x, ZerosLike(x)) }
 
-// Effective are the weights that a network has, of frozen ones W under a mask, for a method that learns scores.
-func Effective(m Method, mask, weights *Node) *Node {
-	if _, ok := m.(BiProp); !ok {
-		return Masked(mask, weights)
+// effectiveWeights are the weights that a network has, of frozen ones W under a mask, for a method that learns scores.
+func effectiveWeights(m prune.Method, mask, weights *Node) *Node {
+	if _, ok := m.(prune.BiProp); !ok {
+		return masked(mask, weights)
 	}
-	kept := ConvertDType(Masked(mask, Abs(weights)), dtypes.Float64) // a sum of millions in float32 would be off
+	kept := ConvertDType(masked(mask, Abs(weights)), dtypes.Float64) // a sum of millions in float32 would be off
 	alpha := Div(ReduceAllSum(kept), ReduceAllSum(ConvertDType(mask, dtypes.Float64)))
-	return Masked(mask, Mul(Sign(weights), ConvertDType(alpha, weights.DType())))
+	return masked(mask, Mul(Sign(weights), ConvertDType(alpha, weights.DType())))
 }
 
-// ScoreGradient is ∂L/∂s of ∂L/∂W_eff, straight through the mask: the gradient of |s| is
+// scoreGradient is ∂L/∂s of ∂L/∂W_eff, straight through the mask: the gradient of |s| is
 // ∂L/∂W_eff·W, for BiProp as ∂L/∂W_eff·sign(W)·|W|.
-func ScoreGradient(gradient, weights, scores *Node) *Node {
+func scoreGradient(gradient, weights, scores *Node) *Node {
 	return Mul(Mul(gradient, weights), Sign(scores))
 }
