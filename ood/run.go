@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
@@ -116,13 +115,40 @@ func (r *run) measure(ctx context.Context, task string, images *imageset.Index, 
 	if f.Claims != nil {
 		return f, nil
 	}
-	c := &commit{w: w, f: f, began: time.Now(), before: len(f.Lines), total: to - from, task: task + " " + images.Name,
-		report: r.progress, pending: map[int][]record.Line{}, next: from + len(f.Lines)}
-	err := r.blocks(ctx, c, from+len(f.Lines), to, block, at)
-	if syncing := c.sync(); err == nil {
-		err = syncing
+	workers := r.workers
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
 	}
-	c.show(true)
+	err := journal.InOrder[record.Line]{
+		Task: task + " " + images.Name, Report: r.progress, Workers: workers, Done: len(f.Lines), Total: to - from, Block: block,
+		Worker: func() func(context.Context, int, int) ([]record.Line, error) {
+			return func(ctx context.Context, first, last int) ([]record.Line, error) {
+				var places []int
+				for k := first; k < last; k++ {
+					places = append(places, from+k)
+				}
+				return at(ctx, places)
+			}
+		},
+		Commit: func(lines []record.Line) error {
+			for _, l := range lines {
+				if err := f.Header.Check(l); err != nil {
+					return err
+				}
+			}
+			f.Lines = append(f.Lines, lines...)
+			if w != nil {
+				w.Append(lines...)
+			}
+			return nil
+		},
+		Sync: func() error {
+			if w == nil {
+				return nil
+			}
+			return w.Sync()
+		},
+	}.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,123 +163,4 @@ func (r *run) measure(ctx context.Context, task string, images *imageset.Index, 
 	}
 	f.Claims, f.Digest = &claims, digest
 	return f, nil
-}
-
-// blocks runs blocks of images on several goroutines.
-func (r *run) blocks(ctx context.Context, c *commit, from, to, block int, at func(context.Context,
-	[]int) ([]record.Line, error)) error {
-	workers := r.workers
-	if workers < 1 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var (
-		group  sync.WaitGroup
-		mutex  sync.Mutex
-		failed error
-	)
-	take := func() (places []int, ok bool) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		if failed != nil || ctx.Err() != nil || from >= to {
-			return nil, false
-		}
-		for ; from < to && len(places) < block; from++ {
-			places = append(places, from)
-		}
-		return places, true
-	}
-	for range workers {
-		group.Go(func() {
-			for {
-				places, ok := take()
-				if !ok {
-					return
-				}
-				lines, err := at(ctx, places)
-				mutex.Lock()
-				if err == nil {
-					err = c.add(places[0], lines)
-				}
-				if err != nil && failed == nil {
-					failed = err
-				}
-				mutex.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	if failed != nil {
-		return failed
-	}
-	if from < to {
-		return ctx.Err()
-	}
-	return nil
-}
-
-// commit puts finished blocks into the file in the order of the images.
-type commit struct {
-	w       *record.Writer
-	f       *record.File
-	pending map[int][]record.Line // by the place of the first
-	next    int
-	before  int
-	total   int
-	began   time.Time
-	synced  time.Time
-	shown   time.Time
-	task    string
-	report  progress.Reporter
-}
-
-func (c *commit) add(place int, lines []record.Line) error {
-	c.pending[place] = lines
-	for {
-		lines, ok := c.pending[c.next]
-		if !ok {
-			break
-		}
-		delete(c.pending, c.next)
-		c.next += len(lines)
-		for _, l := range lines {
-			if err := c.f.Header.Check(l); err != nil {
-				return err
-			}
-		}
-		c.f.Lines = append(c.f.Lines, lines...)
-		if c.w != nil {
-			c.w.Append(lines...)
-		}
-	}
-	const pause = time.Second
-	if time.Since(c.synced) > pause {
-		if err := c.sync(); err != nil {
-			return err
-		}
-	}
-	c.show(false)
-	return nil
-}
-
-func (c *commit) sync() error {
-	c.synced = time.Now()
-	if c.w == nil {
-		return nil
-	}
-	return c.w.Sync()
-}
-
-func (c *commit) show(final bool) {
-	if c.report == nil || !final && time.Since(c.shown) < 100*time.Millisecond {
-		return
-	}
-	c.shown = time.Now()
-	s := progress.State{Task: c.task, Done: float64(len(c.f.Lines)), Total: float64(c.total), Unit: "images", Left: -1,
-		Final: final}
-	if n := len(c.f.Lines) - c.before; n > 0 {
-		elapsed := time.Since(c.began)
-		s.Rate = float64(n) / elapsed.Seconds()
-		s.Left = time.Duration(float64(elapsed) * (s.Total - s.Done) / float64(n))
-	}
-	c.report(s)
 }

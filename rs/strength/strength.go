@@ -36,10 +36,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
@@ -198,81 +195,30 @@ func newProver(ctx context.Context, model classifier.Classifier, data imageset.S
 // order.
 func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options,
 	worker func() func(context.Context, int) (Line, error)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	workers := cmp.Or(o.Workers, rs.DefaultWorkers(p.info.Identity))
-	before, began, shown, synced := len(f.Lines), time.Now(), time.Time{}, time.Time{}
-	next, failed := before, error(nil)
-	finished := map[int]Line{}
-	var mutex sync.Mutex
-	commit := func() error {
-		for l, ok := finished[len(f.Lines)]; ok; l, ok = finished[len(f.Lines)] {
-			delete(finished, len(f.Lines))
-			f.Lines = append(f.Lines, l)
+	return journal.InOrder[Line]{
+		Task: "prove " + f.Header.Over + " " + p.images.Name, Report: o.Progress, Done: len(f.Lines), Total: p.images.Len(),
+		Workers: cmp.Or(o.Workers, rs.DefaultWorkers(p.info.Identity)), Block: 1,
+		Worker: func() func(context.Context, int, int) ([]Line, error) {
+			line := worker()
+			return func(ctx context.Context, place, _ int) ([]Line, error) {
+				l, err := line(ctx, place)
+				return []Line{l}, err
+			}
+		},
+		Commit: func(lines []Line) error {
+			f.Lines = append(f.Lines, lines...)
 			if w != nil {
-				w.Append(f.Header.appendLine(nil, l))
+				w.Append(f.Header.appendLine(nil, lines[0]))
 			}
-		}
-		if w != nil && time.Since(synced) > time.Second {
-			synced = time.Now()
+			return nil
+		},
+		Sync: func() error {
+			if w == nil {
+				return nil
+			}
 			return w.Sync()
-		}
-		return nil
-	}
-	report := func(final bool) {
-		if o.Progress == nil || !final && time.Since(shown) < 100*time.Millisecond {
-			return
-		}
-		shown = time.Now()
-		s := progress.State{Task: "prove " + f.Header.Over + " " + p.images.Name, Done: float64(len(f.Lines)),
-			Total: float64(p.images.Len()), Unit: "images", Left: -1, Final: final}
-		if n := len(f.Lines) - before; n > 0 {
-			elapsed := time.Since(began)
-			s.Rate = float64(n) / elapsed.Seconds()
-			s.Left = time.Duration(float64(elapsed) * (s.Total - s.Done) / float64(n))
-		}
-		o.Progress(s)
-	}
-	work := func() {
-		line := worker()
-		for {
-			mutex.Lock()
-			place := next
-			next++
-			mutex.Unlock()
-			if place >= p.images.Len() || ctx.Err() != nil {
-				return
-			}
-			l, err := line(ctx, place)
-			mutex.Lock()
-			if err == nil {
-				finished[place] = l
-				err = commit()
-				report(false)
-			}
-			if err != nil && failed == nil {
-				failed = err
-			}
-			mutex.Unlock()
-			if err != nil {
-				cancel()
-				return
-			}
-		}
-	}
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(work)
-	}
-	group.Wait()
-	report(true)
-	if failed == nil && len(f.Lines) < p.images.Len() {
-		failed = ctx.Err()
-	}
-	if w == nil {
-		return failed
-	}
-	return errors.Join(failed, w.Sync())
+		},
+	}.Run(ctx)
 }
 
 // asker asks about one image after the other.
