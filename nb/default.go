@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/confidences"
+	"github.com/certspec/certspec/rs/strength"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
 	"github.com/certspec/certspec/table"
@@ -45,6 +46,10 @@ func defaults(value any) ([]any, bool) {
 		return []any{HeatMaps(cmp.Or(v.Measure, "a value")+" for each frequency", low, high, []string{v.Measure}, v)}, true
 	case []calib.Bin:
 		return []any{reliability("Accuracy against confidence", v)}, true
+	case *strength.File:
+		return strengthFigures([]*strength.File{v}), true
+	case []*strength.File:
+		return strengthFigures(v), true
 	case *sweep.Sweep:
 		return sweptFigures(v), true
 	case lines.Record:

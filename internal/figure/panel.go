@@ -32,7 +32,7 @@ type Series struct {
 	Lines  []Fit
 }
 
-// Spot is a point with its intervals; NaN: none. Its name is seen by who points at it.
+// Spot is a point with its intervals; NaN: none, and with X none but them. Its name is seen by who points at it.
 type Spot struct {
 	X, Y, XLow, XHigh, YLow, YHigh float64
 	Name                           string
@@ -51,12 +51,15 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 		ink := Palette[i%len(Palette)]
 		faint := color.NRGBA{ink.R, ink.G, ink.B, 90}
 		points := slices.Clone(s.Points)
-		spots, names := make(plotter.XYs, len(points)), make([]string, len(points))
+		var spots plotter.XYs
+		var names []string
 		for k := range points {
 			if p.Names != nil {
 				points[k].X += 0.6 * (float64(i) + 0.5 - float64(len(p.Series))/2) / float64(len(p.Series))
 			}
-			spots[k], names[k] = plotter.XY{X: points[k].X, Y: points[k].Y}, points[k].Name
+			if !math.IsNaN(points[k].X) {
+				spots, names = append(spots, plotter.XY{X: points[k].X, Y: points[k].Y}), append(names, points[k].Name)
+			}
 		}
 		out.Add(bars{points, draw.LineStyle{Color: faint, Width: radius / 3}})
 		for _, l := range s.Lines {
