@@ -67,23 +67,13 @@ func (d Design) leftOut() (levels []int) {
 	return levels
 }
 
-// drawnLevels are the levels that are drawn again.
-func (d Design) drawnLevels() (levels []int) {
-	for level := range d.units {
-		if d.isDrawn(level) {
-			levels = append(levels, level)
-		}
-	}
-	return levels
-}
-
 func (d Design) isModels(level int) bool { return d.models && level > 0 }
 
 // isDrawn reports whether a level is drawn again.
 func (d Design) isDrawn(level int) bool { return d.units[level] >= fewest && !d.isModels(level) }
 
 // anyDrawn reports whether resamples differ from the sample.
-func (d Design) anyDrawn() bool { return d.seeded || len(d.drawnLevels()) > 0 }
+func (d Design) anyDrawn() bool { return d.seeded || d.isDrawn(0) || d.isDrawn(1) || d.isDrawn(2) }
 
 // all is the sample itself.
 func (d Design) all() *drawing {

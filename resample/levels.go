@@ -14,9 +14,9 @@ type level struct {
 	without [][]float64 // by unit and statistic
 }
 
-func leaveOut(ctx context.Context, d Design, levels []int, of Statistic, statistics int) (all []level, err error) {
+func leaveOut(ctx context.Context, d Design, of Statistic, statistics int) (all []level, err error) {
 	whole := d.all()
-	for _, at := range levels {
+	for _, at := range d.leftOut() {
 		l := level{at: at}
 		for unit := range d.units[at] {
 			if err := ctx.Err(); err != nil {

@@ -45,9 +45,6 @@ const (
 	Percentile Method = "percentile"
 	Basic      Method = "basic" // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
 	Moved      Method = "moved" // percentiles less twice the bias, where sampling biases as resampling does
-	// BCa takes percentiles moved by bias and acceleration, Efron 1987; calls the statistic once
-	// for each unit left out
-	BCa Method = "bca"
 )
 
 // Options says how intervals are found. The zero value has defaults for all.
@@ -86,8 +83,8 @@ func (o Options) Resolved() (Options, error) {
 		return o, optionErrorf("%d resamples, want %d to %d", o.Resamples, leastResamples, mostResamples)
 	case !(o.Confidence > 0 && o.Confidence < 1):
 		return o, optionErrorf("confidence %v, want a number in (0, 1)", o.Confidence)
-	case !slices.Contains([]Method{"", Percentile, Basic, Moved, BCa}, o.Method):
-		return o, optionErrorf("method %q, want %q, %q, %q or %q", o.Method, Percentile, Basic, Moved, BCa)
+	case !slices.Contains([]Method{"", Percentile, Basic, Moved}, o.Method):
+		return o, optionErrorf("method %q, want %q, %q or %q", o.Method, Percentile, Basic, Moved)
 	}
 	return o, nil
 }
@@ -148,19 +145,13 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 	if err := evaluate(of, design.all().expand(), own, "the sample itself"); err != nil {
 		return nil, err
 	}
-	small, err := leaveOut(ctx, design, design.leftOut(), of, statistics)
+	small, err := leaveOut(ctx, design, of, statistics)
 	if err != nil {
 		return nil, err
 	}
 	drawn, err := draw(ctx, design, of, statistics, crossings, o)
 	if err != nil {
 		return nil, err
-	}
-	var large []level
-	if o.Method == BCa {
-		if large, err = leaveOut(ctx, design, design.drawnLevels(), of, statistics); err != nil {
-			return nil, err
-		}
 	}
 	estimates := make([]Estimate, statistics)
 	for k, value := range own {
@@ -178,8 +169,6 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 				in, center = Interval{2*value - p.High, 2*value - p.Low}, 2*value-mean
 			case Moved:
 				in, center = Interval{p.Low - 2*(mean-value), p.High - 2*(mean-value)}, 2*value-mean
-			case BCa:
-				in = bca(values, value, acceleration(large, k), confidence)
 			}
 			return widened(in, center, math.Sqrt(common), parts, confidence)
 		}
