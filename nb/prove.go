@@ -106,7 +106,8 @@ func strengthBars(name string, files []*strength.File) *Figure {
 			s.Name = "the ledger; mark: not certified"
 		}
 		for _, l := range f.Lines {
-			at := figure.Spot{XLow: theta(l.From), XHigh: theta(l.To), X: math.NaN(), YLow: math.NaN(), YHigh: math.NaN(),
+			at := figure.Spot{XLow: theta(l.From), XHigh: theta(l.To),
+				X: math.NaN(), YLow: math.NaN(), YHigh: math.NaN(),
 				Name: fmt.Sprintf("image %d: %s to %s", l.Image, l.From, l.To)}
 			if l.Flip != nil {
 				at.X = theta(l.Flip.Theta)

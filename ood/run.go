@@ -120,7 +120,8 @@ func (r *run) measure(ctx context.Context, task string, images *imageset.Index, 
 		workers = runtime.GOMAXPROCS(0)
 	}
 	err := journal.InOrder[record.Line]{
-		Task: task + " " + images.Name, Report: r.progress, Workers: workers, Done: len(f.Lines), Total: to - from, Block: block,
+		Task: task + " " + images.Name, Report: r.progress,
+		Workers: workers, Done: len(f.Lines), Total: to - from, Block: block,
 		Worker: func() func(context.Context, int, int) ([]record.Line, error) {
 			return func(ctx context.Context, first, last int) ([]record.Line, error) {
 				var places []int

@@ -196,7 +196,8 @@ func newProver(ctx context.Context, model classifier.Classifier, data imageset.S
 func (p *prover) run(ctx context.Context, f *File, w *journal.Writer, o Options,
 	worker func() func(context.Context, int) (Line, error)) error {
 	return journal.InOrder[Line]{
-		Task: "prove " + f.Header.Over + " " + p.images.Name, Report: o.Progress, Done: len(f.Lines), Total: p.images.Len(),
+		Task: "prove " + f.Header.Over + " " + p.images.Name, Report: o.Progress,
+		Done: len(f.Lines), Total: p.images.Len(),
 		Workers: cmp.Or(o.Workers, rs.DefaultWorkers(p.info.Identity)), Block: 1,
 		Worker: func() func(context.Context, int, int) ([]Line, error) {
 			line := worker()
