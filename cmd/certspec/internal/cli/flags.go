@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,10 @@ type Flags struct {
 	completed map[string]cobra.CompletionFunc
 }
 
+// Completing says that a shell asks how a line goes on. Only then flags have functions for that: cobra never forgets one,
+// nor the command behind it.
+var Completing = len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__complete")
+
 // Group adds to a command the flags that add adds.
 func Group(cmd *cobra.Command, group string, add func(f *Flags)) {
 	if !slices.Contains(groups, group) {
@@ -60,7 +65,7 @@ func Group(cmd *cobra.Command, group string, add func(f *Flags)) {
 		if complete == nil && flag.Value.Type() != "string" {
 			complete = cobra.NoFileCompletions
 		}
-		if complete != nil {
+		if complete != nil && Completing {
 			if err := cmd.RegisterFlagCompletionFunc(flag.Name, complete); err != nil {
 				panic("cli: " + err.Error())
 			}
