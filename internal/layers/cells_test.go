@@ -67,7 +67,7 @@ func TestCellsPage(t *testing.T) {
 
 What a person types for a task: in a notebook or program in Go, in Python, and as commands. Tests run those in Go and in
 Python as they stand here. In a Go notebook that ` + "`make lab`" + ` opens, imports and
-statements stand by themselves. In a program, declarations are those of a package, statements those of a function, and the imports are
+statements stand by themselves. In a program, declarations belong to a package, statements to a function, and the imports are
 ` + "`github.com/certspec/certspec/nb`" + ` and ` + "`…/model`" + `. Python begins with ` + "`import certspec`" + `.
 
 A cell takes up to 10,000 noise samples an image, the program 100,000: ` + "`nb.Smoothing{N: …}`, `n=…` and `--n`" + ` say it.

@@ -58,8 +58,8 @@ type Step struct {
 	Epsilon *float64
 }
 
-// StepOf is the step of a model whose method's options stay within the limits of a tier. Package settings sets it, which
-// links the methods of training; a cell of a notebook asks the process of its kernel.
+// StepOf is the step of a model whose method's options stay within the limits of a tier. Package
+// settings sets it, which links the methods of training; a cell asks the process of its kernel.
 var StepOf = func(t Tier, m *Model) (Step, error) {
 	return Step{}, fmt.Errorf("experiment: %s: this program has no method of training", m.Name)
 }

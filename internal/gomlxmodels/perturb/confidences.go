@@ -39,8 +39,8 @@ func ConfidencesAt(ctx context.Context, path, engine string, images *dataset.Ima
 //
 // Errors: no images, images of another shape, a label that is no class, settings of an attack out of range; that of
 // ctx.
-func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ace.Attack,
-	report progress.Reporter) ([]ace.Predictions, error) {
+func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images,
+	attacks []ace.Attack, report progress.Reporter) ([]ace.Predictions, error) {
 	a := m.Card.Architecture
 	switch {
 	case images.Len() == 0:

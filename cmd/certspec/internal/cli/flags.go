@@ -41,8 +41,8 @@ type Flags struct {
 	completed map[string]cobra.CompletionFunc
 }
 
-// Completing says that a shell asks how a line goes on. Only then flags have functions for that: cobra never forgets one,
-// nor the command behind it.
+// Completing says that a shell asks how a line goes on. Only then flags have functions for that:
+// cobra never forgets one, nor the command behind it.
 var Completing = len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__complete")
 
 // Group adds to a command the flags that add adds.
