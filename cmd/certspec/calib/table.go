@@ -83,7 +83,7 @@ Searches take about half a minute for each radius and 2,000 images.`,
 		f.BoolVar(&o.common, "common", false, "of --figure: only the images that are certified at every radius shown")
 		f.IntVar(&o.steps, "steps", 3000, "maximum number of steps of a run of ADMM")
 		f.IntVar(&o.trials, "trials", 12,
-			"runs of dECE, the first 12 with fixed settings, others drawn at random (with --figure 24)")
+			"runs of dECE, 12 with fixed settings, others at random (24 with --figure)")
 		f.Uint64Var(&o.seed, "seed", 0, "seed of the trials drawn at random")
 	})
 	o.table.Drawn = cli.FigureForms
