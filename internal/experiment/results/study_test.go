@@ -40,7 +40,7 @@ func TestSameBitsInStudy(t *testing.T) {
 			means, differences = means+a, differences+b
 		}
 	}
-	if means != 1505 || differences != 251 {
+	if means != 1561 || differences != 260 {
 		t.Errorf("%d means and %d differences", means, differences)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // A set that is larger than memory is corrupted in pieces.
 func TestMakeOfMoreThanMemory(t *testing.T) {
-	const n = 90_000 // 276 MB of pixels, all black, of which the file holds nothing
+	const n = 9_800 // 276 MB of pixels, all black, of which the file holds nothing
 	if testing.Short() {
 		t.Skip("-short: writes 276 MB")
 	}
@@ -20,7 +20,7 @@ func TestMakeOfMoreThanMemory(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	d := open(t, "npy:"+testkit.Sparse(t, filepath.Join(dir, "images.npy"), "|u1", n, 32, 32, 3)+","+
+	d := open(t, "npy:"+testkit.Sparse(t, filepath.Join(dir, "images.npy"), "|u1", n, 97, 97, 3)+","+
 		testkit.Sparse(t, filepath.Join(dir, "labels.npy"), "|u1", n))
 	m, err := Make(t.Context(), d, filepath.Join(dir, "out"),
 		[]corrupt.File{{Name: "brightness.npy", Settings: []corrupt.Setting{{Name: "brightness", Severity: 1}}}}, MakeOptions{})
