@@ -29,8 +29,8 @@ func newACEStep(n *Network) (*Exec, error) {
 	})
 }
 
-// ACE attacks the confidences of the images x [N, …], which the caller keeps; see package ace. It takes their labels and
-// what is predicted for them, and returns γ on the device, which the caller frees.
+// ACE attacks the confidences of the images x [N, …], which the caller keeps; see package ace. It takes
+// their labels and what is predicted for them, and returns γ on the device, which the caller frees.
 func (p *Plain) ACE(ctx context.Context, o ace.Attack, x *tensors.Tensor, labels, predicted []int32,
 	weights []*tensors.Tensor) (*tensors.Tensor, error) {
 	o, err := o.WithDefaults()
