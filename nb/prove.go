@@ -96,14 +96,18 @@ func strengthFigures(files []*strength.File) (shown []any) {
 	return append(shown, t)
 }
 
-// strengthBars draws the proven strengths of each image that is right as a bar, and a mark at the first one beyond.
+// strengthBars draws the proven strengths of each image that is right as a bar, and a mark at the first one beyond; each
+// proof is a panel.
 func strengthBars(name string, files []*strength.File) *Figure {
-	panel := figure.Panel{X: "strength of " + name, Y: "images that are right"}
-	place := map[int]int{} // of an image, from below
+	h := files[0].Header
+	title := fmt.Sprintf("The class is proven along each bar\n%s, %s images, %s", printable.DataName(h.Data.Name),
+		printable.Count(h.Data.Images), h.Model.Name)
+	grid := figure.Grid{Columns: len(files)}
 	for i, f := range files {
 		s := figure.Series{Name: "the model; mark: another class"}
 		if f.Header.Prover != strength.List {
 			s.Name = "the ledger; mark: not certified"
+			title += "\nthe ledger: " + cmp.Or(f.Settings, f.Header.Ledger)
 		}
 		for _, l := range f.Lines {
 			at := figure.Spot{XLow: theta(l.From), XHigh: theta(l.To),
@@ -115,7 +119,6 @@ func strengthBars(name string, files []*strength.File) *Figure {
 			} else if l.Outside != "" {
 				at.X = theta(l.Outside)
 			}
-			at.Y = float64(l.Image)
 			if l.Label == l.Class {
 				s.Points = append(s.Points, at)
 			}
@@ -124,22 +127,16 @@ func strengthBars(name string, files []*strength.File) *Figure {
 			return cmp.Compare(a.XHigh-a.XLow, b.XHigh-b.XLow) // NaN, no bar, is first
 		})
 		for k := range s.Points {
-			image := int(s.Points[k].Y)
-			if _, known := place[image]; !known {
-				place[image] = len(place) + 1
-			}
-			s.Points[k].Y = float64(place[image])
+			s.Points[k].Y = float64(k + 1)
 		}
 		if i == 0 && !slices.ContainsFunc(s.Points, func(p figure.Spot) bool { return !math.IsNaN(p.XLow) }) {
 			return nil // strengths that are no numbers
 		}
-		panel.Series = append(panel.Series, s)
+		grid.Panels = append(grid.Panels, figure.Panel{Title: s.Name, X: "strength of " + name,
+			Y: "images that are right", Series: []figure.Series{s}})
 	}
-	h := files[0].Header
-	title := fmt.Sprintf("The class is proven along each bar\n%s, %s images, %s", printable.DataName(h.Data.Name),
-		printable.Count(h.Data.Images), h.Model.Name)
-	return Plot(figure.Grid{Title: title, Columns: 1, Panels: []figure.Panel{panel}},
-		"the strengths of "+name+" at which the class of each image is proven, and the first one beyond")
+	grid.Title = title
+	return Plot(grid, "the strengths of "+name+" at which the class of each image is proven, and the first one beyond")
 }
 
 // theta is a strength as a number; NaN: it is none.

@@ -33,10 +33,14 @@ func TestProveCell(t *testing.T) {
 	if len(drawn) != 1 {
 		t.Fatalf("%d figures", len(drawn))
 	}
-	inside := map[string]float64{} // of the ledger: the length of a bar by place
+	if words, err := drawn[0].svg(); err != nil || !strings.Contains(string(words), "σ = 0.1, n ≤ 500, α = 0.001") {
+		t.Error("the figure does not say σ, n and α of the ledger")
+	}
+	inside := map[string]float64{} // of the ledger: the length of a bar by image
 	for _, row := range drawn[0].numbers().Rows {
 		if strings.HasPrefix(fmt.Sprint(row[1]), "the ledger;") && row[5] != "" {
-			inside[fmt.Sprint(row[4])] = row[6].(float64) - row[5].(float64)
+			image, _, _ := strings.Cut(fmt.Sprint(row[2]), ":")
+			inside[image] = row[6].(float64) - row[5].(float64)
 		}
 	}
 	proven, seen := 0, 0
@@ -60,7 +64,7 @@ func TestProveCell(t *testing.T) {
 		if from != first || to != last || row[3] != flip || row[5] != float64(first) || row[6] != float64(last) {
 			t.Errorf("value %d: %d to %d, then %v; want %d to %d, then %v", v, from, to, row[3], first, last, flip)
 		}
-		if width := inside[fmt.Sprint(row[4])]; width > float64(last-first) {
+		if width := inside[fmt.Sprintf("image %d", id)]; width > float64(last-first) {
 			t.Errorf("value %d: the ledger proves %g levels, the list %d", v, width, last-first)
 		}
 		if flip == "" {

@@ -60,7 +60,7 @@ func FromLedger(ctx context.Context, path string, data imageset.Source, o Option
 	}
 	header := Header{Format: format, Version: version, Program: ledger.Program{Version: o.Program},
 		Model: h.Model, Data: h.Data, Over: o.Over.String(), Prover: Ellipsoid, Ledger: l.Digest}
-	return p.record(ctx, header, o, func() func(context.Context, int) (Line, error) {
+	f, err := p.record(ctx, header, o, func() func(context.Context, int) (Line, error) {
 		return func(ctx context.Context, place int) (Line, error) {
 			one, err := p.images.Read(ctx, place)
 			if err != nil {
@@ -74,6 +74,10 @@ func FromLedger(ctx context.Context, path string, data imageset.Source, o Option
 			return e.line(p.orbits, one, claim, p.images.Labels[place])
 		}
 	})
+	if f != nil {
+		f.Settings = h.Settings()
+	}
+	return f, err
 }
 
 // ellipsoid is the set of changes that keep a claim.

@@ -98,6 +98,8 @@ type File struct {
 	Lines  []Line
 	Claims *Claims // nil: not closed
 	Digest string  // "sha256:…" as the last line of a closed file has it
+	// σ, n and α of the ledger; empty unless FromLedger gave the file
+	Settings string
 
 	committed int // length of the header and the lines
 }
