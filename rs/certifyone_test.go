@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
@@ -91,7 +92,10 @@ func untilDeadline(t *testing.T, inner classifier.Classifier, calls int64) (cont
 	return ctx, m
 }
 
-func TestCertifyOneAtADeadline(t *testing.T) {
+// The ten seconds of grace for a block under way pass at once.
+func TestCertifyOneAtADeadline(t *testing.T) { synctest.Test(t, certifyOneAtADeadline) }
+
+func certifyOneAtADeadline(t *testing.T) {
 	image := make([]uint8, small.Len())
 	constant := classifier.Constant{Shape: small, Classes: 3, Class: 2}
 	for _, opt := range everyRule() {

@@ -8,11 +8,11 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
-// 10,000 shards are merged by a process that may open 1,024 files, in memory of which each has its own size alone.
+// 3,000 shards are merged by a process that may open 1,024 files, in memory of which each has its own size alone.
 func TestMergeOfManyShards(t *testing.T) {
-	const shards = 10_000
+	const shards = 3_000
 	if testing.Short() {
-		t.Skip("-short: writes 10,000 files")
+		t.Skip("-short: writes 3,000 files")
 	}
 	if dir := testkit.Given(); dir != "" {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
