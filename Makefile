@@ -115,16 +115,13 @@ unit: build
 	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: its tests are skipped" >&2
 	go test -tags "$(TAGS)" -timeout 20m -vet=off $(STRIPPED) $(ALL)
 
-# What must come out the same whatever the compiler makes of it, and what must build without C: to see that it does, it
-# is built without optimisation. Views and corruptions are compared by their bytes, and bytes that are the same need
-# no second test of their laws.
+# What must come out the same whatever the compiler makes of it. Views and corruptions are compared by their bytes, and
+# bytes that are the same need no second test of their laws.
 SAME = go test -vet=off $(STRIPPED) ./rs/noise ./rs/bound ./internal/spectral/fourier ./internal/portable && \
 	go test -vet=off $(STRIPPED) -short ./augment/... ./corrupt/...
 portable:
 	export GOEXPERIMENT= && $(SAME)
 	@if test "$$(go env GOARCH)" = amd64 && grep -q avx2 /proc/cpuinfo 2>/dev/null; then set -x; export GOAMD64=v3 && $(SAME); fi
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla -gcflags='all=-N -l' $(STRIPPED) $(ALL)
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla -gcflags='all=-N -l' $(STRIPPED) $(ALL)
 
 # The first prepares the kernel; the others run in two rows, as a cell waits as much as it computes.
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)

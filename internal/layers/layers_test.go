@@ -46,6 +46,8 @@ type pkg struct {
 	XTestImports []string
 	GoFiles      []string
 	CgoFiles     []string
+	SFiles       []string
+	ImportMap    map[string]string
 	Dir, Export  string
 	Standard     bool
 	Module       *struct{ Path string }
@@ -54,7 +56,7 @@ type pkg struct {
 // list runs "go list -json" in the repository's root.
 func list(t *testing.T, env []string, args ...string) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports,GoFiles,CgoFiles,Dir,Export,Standard,Module"}, args...)...)
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports,GoFiles,CgoFiles,SFiles,ImportMap,Dir,Export,Standard,Module"}, args...)...)
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer
