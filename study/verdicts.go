@@ -137,7 +137,7 @@ func (c Claim) span() (least, most float64) {
 	switch unit := UnitOf(c.What); {
 	case unit == "radius" || unit == "slope":
 		return math.Inf(-1), math.Inf(1)
-	case other == nil:
+	case other == nil && !strings.HasPrefix(c.What, "er "):
 		return 0, 1
 	}
 	return -1, 1
@@ -145,7 +145,8 @@ func (c Claim) span() (least, most float64) {
 
 // quantityNames are quantities as readers call them, by the first word of their names.
 var quantityNames = map[string]string{"acr": "ACR", "ca": "certified accuracy", "kept": "kept radius", "gauc": "GAUC",
-	"aauc": "AAUC", "auc": "AUC", "cce": "CCE", "cbs": "CBS", "ace": "AdaECE", "r2": "R²"}
+	"aauc": "AAUC", "auc": "AUC", "cce": "CCE", "cbs": "CBS", "ace": "AdaECE", "r2": "R² by", "slope": "slope by", "er": "effective robustness of",
+	"spread": "spread of effective robustness over"}
 
 // Say is the claim in words.
 func (j Judged) Say() string {
@@ -164,8 +165,8 @@ func (j Judged) Say() string {
 	switch {
 	case word == "ace":
 		return fmt.Sprintf("%s: the attack %s raises %s", c.Row, argument, quantity)
-	case word == "r2" || word == "slope":
-		of := fmt.Sprintf("%s: %s by %s on %s %s", c.Row, quantity, argument, on, above)
+	case slices.Contains([]string{"r2", "slope", "er", "spread"}, word):
+		of := fmt.Sprintf("%s: %s %s on %s %s", c.Row, quantity, argument, on, above)
 		switch {
 		case c.Than != "":
 			return of + " that of " + c.Than

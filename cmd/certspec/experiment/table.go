@@ -37,7 +37,8 @@ with intervals and paired differences, certified calibration, attacks. What is n
 caption names tier, data, samples and engines, and whether published files of corrupted images or our
 own were used. It needs manifest.json and results alone. With --left, print what is done and what is
 left. With --claims, judge the claims of the table instead, a table for each family: values of ours and of
-the paper, and verdicts for these networks and over starts with the intervals that they follow from. With
+the paper, and verdicts for these networks and over starts with the intervals that they follow from; of
+fridovich2022/table1 and table2 a file of models, as certspec lines reads it, may stand for the folder. With
 --figure, draw to --out, and print the numbers of the picture:
 
 groups        average certified radius, clean and by frequency group, at one severity (figure 4 of Sun et al.)

@@ -1,14 +1,18 @@
 package claims
 
 import (
+	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	_ "github.com/certspec/certspec/internal/experiment/settings" // knows the methods of training
 	"github.com/certspec/certspec/internal/experiment/store"
 	"github.com/certspec/certspec/internal/study/measure"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
@@ -46,6 +50,45 @@ func TestPrintedRadiiAgree(t *testing.T) {
 	}
 	if rows != 17+10+7 {
 		t.Errorf("%d rows with groups", rows)
+	}
+}
+
+// A file of models stands for a folder. Of networks that lie by hand above the line of ResNet18, which is y = x in probit
+// units, or below: Conv8 by 0.06, VGG16 by 0.02; with AugMix all but VGG16, at 0.03, lie on it.
+func TestEffectiveRobustnessByHand(t *testing.T) {
+	var text strings.Builder
+	for name, above := range map[string]float64{"Conv8/clean": 0.06, "VGG16/clean": -0.02, "ResNet18/clean": 0,
+		"Conv8/augmix": 0, "VGG16/augmix": 0.03, "ResNet18/augmix": 0} {
+		architecture, augmentation, _ := strings.Cut(name, "/")
+		for i, x := range []float64{0.5, 0.6, 0.65, 0.7, 0.8} {
+			fmt.Fprintf(&text, `{"model":"%s/%d","labels":{"architecture":%q,"augmentation":%q},"percent":{"cifar10_acc":%g`,
+				name, i, architecture, augmentation, 100*x)
+			for _, g := range corrupt.Groups[:3] {
+				for _, shift := range g.Corruptions {
+					fmt.Fprintf(&text, `,%q:%g`, shift, 100*(x+above))
+				}
+			}
+			text.WriteString("}}\n")
+		}
+	}
+	path := filepath.Join(t.TempDir(), "nets.jsonl")
+	testkit.Write(t, []byte(text.String()), path)
+	all, err := Judge(t.Context(), library(t), path, "fridovich2022/table2", resample.Options{}, "architectures", "variation")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all[0].Claims) != 10 || len(all[1].Claims) != 1 {
+		t.Fatalf("%d and %d claims", len(all[0].Claims), len(all[1].Claims))
+	}
+	for _, j := range all[0].Claims {
+		if math.Abs(j.A-0.02) > 1e-6 || j.Starts.Verdict != study.VerdictShows || math.Abs(j.Starts.Interval.Low-0.02) > 1e-6 {
+			t.Errorf("%s: %v, %+v", j.Say(), j.A, j.Starts)
+		}
+	}
+	j := all[1].Claims[0] // of (0.06, −0.02, 0) and (0, 0.03, 0)
+	clean, mixed := math.Sqrt((0.0036+0.0004-3*math.Pow(0.04/3, 2))/2), 0.03/math.Sqrt(3)
+	if math.Abs(j.B-clean) > 1e-6 || math.Abs(j.A-mixed) > 1e-6 || j.Starts.Verdict != study.VerdictShows {
+		t.Errorf("%s: %v and %v, %+v; by hand %v and %v", j.Say(), j.A, j.B, j.Starts, mixed, clean)
 	}
 }
 

@@ -4,23 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/certspec/certspec/internal/lines/jackknife"
+	"github.com/certspec/certspec/internal/study/tier"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/study"
 )
 
-// predictors are slopes and R² of lines through networks, in the mean over architectures
-// (Fridovich-Keil et al. 2022). A row is a group of networks, a set one shift or the mean of several:
-// low, mid, high or all.
+// predictors are slopes and R² of lines through networks, in the mean over architectures, and effective robustness by
+// architecture (Fridovich-Keil et al. 2022). A row is a group of networks, a set one shift or the mean of several:
+// low, mid, high, all or C.
 type predictors struct {
 	models lines.Models
 	by     lines.Grouping
+	study.Settings
 	// What is known by the two cells of a claim: leaving out networks takes a while.
 	known map[[2]study.Cell]*study.Comparison
 	left  map[[2]study.Cell]jackknife.Result
@@ -31,12 +36,25 @@ func openPredictors(folder, name string) (study.Results, error) {
 	if strings.HasSuffix(name, "table2") {
 		by = lines.ByAugmentation
 	}
+	ours := study.Settings{Network: "networks of an eighth of the width", Images: 2000, Severities: []int{1, 3, 5}}
+	if released(folder) {
+		ours = ofPaper
+	}
 	models, err := Records(folder)
-	return predictors{models, by, map[[2]study.Cell]*study.Comparison{}, map[[2]study.Cell]jackknife.Result{}}, err
+	return predictors{models, by, ours, map[[2]study.Cell]*study.Comparison{}, map[[2]study.Cell]jackknife.Result{}}, err
 }
 
-// Records are the networks of a folder with their accuracies; none where there are none.
+// released says that a file stands in the place of a folder: the networks that the authors released.
+func released(folder string) bool {
+	info, err := os.Stat(folder)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Records are the networks of a folder, or of a file of models, with their accuracies; none where there are none.
 func Records(folder string) (all lines.Models, err error) {
+	if released(folder) {
+		return lines.Read(folder, lines.CSV{})
+	}
 	paths, err := filepath.Glob(filepath.Join(folder, "results", "*.record.jsonl"))
 	if err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
@@ -62,6 +80,9 @@ func shiftsOf(set string) []string {
 		"all": slices.Concat(low, mid, high)}[set]; ok {
 		return of
 	}
+	if members, err := tier.FamilyNames(set); err == nil {
+		return members
+	}
 	return []string{set}
 }
 
@@ -69,6 +90,9 @@ func shiftsOf(set string) []string {
 func (p predictors) statistic(c study.Cell) (func(lines.Models) (float64, error), *lines.Group, error) {
 	number, predictor, _ := strings.Cut(c.What, " ")
 	k := slices.IndexFunc(p.by.Groups, func(g lines.Group) bool { return g.Name == c.Row })
+	if k >= 0 && (number == "er" || number == "spread") {
+		return robustness(p.by.Groups[k], shiftsOf(c.Set), number == "spread"), &p.by.Groups[k], nil
+	}
 	i := slices.IndexFunc(lines.Predictors, func(p lines.Predictor) bool { return p.Name == predictor })
 	if k < 0 || i < 0 || number != "r2" && number != "slope" {
 		return nil, nil, fmt.Errorf("claims: no %s of %q", c.What, c.Row)
@@ -90,6 +114,45 @@ func (p predictors) statistic(c study.Cell) (func(lines.Models) (float64, error)
 		}
 		return sum / float64(len(by.Shifts)), nil
 	}, &by.Groups[0], nil
+}
+
+// robustness is the effective robustness over the line of the residual networks, ResNet18: the mean of a shift's
+// accuracies above the line for each of the two other architectures, in the mean over the two and over shifts. spread
+// is the standard deviation of these means of all three in its place.
+func robustness(group lines.Group, shifts []string, spread bool) func(lines.Models) (float64, error) {
+	return func(models lines.Models) (float64, error) {
+		models = slices.DeleteFunc(slices.Clone(models), func(m lines.Model) bool { return !group.Keep(m) })
+		sum := 0.
+		for _, shift := range shifts {
+			var x, y []float64
+			for _, m := range models.Where("architecture", "ResNet18") {
+				x = append(x, lines.Probit(m.Accuracies["cifar10_acc"].Share))
+				y = append(y, lines.Probit(m.Accuracies[shift].Share))
+			}
+			line, err := lines.LeastSquares(x, y)
+			if err != nil {
+				return 0, err
+			}
+			var means []float64
+			for _, architecture := range []string{"Conv8", "VGG16", "ResNet18"} {
+				var above []float64
+				for _, m := range models.Where("architecture", architecture) {
+					e, err := lines.EffectiveRobustness(line, m.Accuracies["cifar10_acc"], m.Accuracies[shift], lines.Clip{})
+					if err != nil {
+						return 0, err
+					}
+					above = append(above, e.Accuracy)
+				}
+				means = append(means, stat.Mean(above, nil))
+			}
+			if spread {
+				sum += stat.StdDev(means, nil)
+			} else {
+				sum += stat.Mean(means[:2], nil)
+			}
+		}
+		return sum / float64(len(shifts)), nil
+	}
 }
 
 // Compare leaves out each network in turn; its intervals are over networks, and there are none for these.
@@ -164,10 +227,10 @@ func (p predictors) gain(a study.Cell, b *study.Cell, at func(study.Comparison, 
 	}
 	others := map[string]float64{}
 	for _, m := range p.models.Where("augmentation", label[b.Row]) {
-		others[strings.Replace(m.Name, "/"+label[b.Row]+"/", "/", 1)] = m.Accuracies[a.Set].Share
+		others[strings.Replace(m.Name, label[b.Row], "", 1)] = m.Accuracies[a.Set].Share
 	}
 	partner := func(m lines.Model) (float64, bool) {
-		v, ok := others[strings.Replace(m.Name, "/"+label[a.Row]+"/", "/", 1)]
+		v, ok := others[strings.Replace(m.Name, label[a.Row], "", 1)]
 		return v, ok
 	}
 	mine := slices.DeleteFunc(slices.Clone(p.models.Where("augmentation", label[a.Row])), func(m lines.Model) bool {
@@ -204,14 +267,17 @@ func (p predictors) Mean(c study.Cell) (float64, bool, error) {
 }
 
 func (p predictors) Context(c study.Cell) study.Context {
-	return study.Context{What: c.What, Unit: study.UnitOf(c.What), Set: c.Set, Sets: []string{c.Set}, Data: "cifar10",
-		Network: "networks of an eighth of the width", Images: 2000}
+	return study.Context{What: c.What, Unit: study.UnitOf(c.What), Set: c.Set, Sets: printedSets(c.Set, p.Severities),
+		Data: "cifar10", Network: p.Network, Images: p.Images}
 }
+
+// ofPaper is how the numbers of the paper, and those of the networks that were released with it, were found.
+var ofPaper = study.Settings{Data: "cifar10", Network: "full-width networks", Images: 10000, Decimals: 2,
+	Severities: []int{1, 2, 3, 4, 5}}
 
 // printedPredictors are the numbers of table 1, which are digits in lines.
 func printedPredictors() map[study.Cell]study.PrintedNumber {
 	all := map[study.Cell]study.PrintedNumber{}
-	s := study.Settings{Data: "cifar10", Network: "full-width networks", Images: 10000, Decimals: 2}
 	for key, cell := range lines.PublishedTable1() {
 		for word, digits := range map[string]string{"r2": cell.R2, "slope": cell.Slope} {
 			v, err := strconv.ParseFloat(digits, 64)
@@ -219,7 +285,7 @@ func printedPredictors() map[study.Cell]study.PrintedNumber {
 				panic(err) // a test of lines reads them
 			}
 			c := study.Cell{Row: key.Group, Set: key.Shift, What: word + " " + key.Predictor}
-			all[c] = study.PrintedNumber{Cell: c, Value: v, Settings: s, Source: "Fridovich-Keil et al. 2022, table 1"}
+			all[c] = study.PrintedNumber{Cell: c, Value: v, Settings: ofPaper, Source: "Fridovich-Keil et al. 2022, table 1"}
 		}
 	}
 	return all
