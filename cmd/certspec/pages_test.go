@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"image"
+	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -185,5 +188,59 @@ func TestCommandsPage(t *testing.T) {
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != page {
 		t.Errorf("%s is not what the program says, %v: run this test with -update", path, err)
+	}
+}
+
+// The commands of the fourteen cells run as they are typed, one after the other; network, pictures and numbers are small.
+func TestCommandsOfCells(t *testing.T) {
+	files, err := filepath.Abs("../../notebooks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(testkit.Read(t, "../../docs/cells.md"))
+	t.Chdir(t.TempDir())
+	for from, to := range map[string]string{"models/fmnist-cnn-s025.json": "net.json",
+		"models/fmnist-cnn-s025.safetensors": "net.safetensors", "results": "results"} {
+		if err := os.Symlink(filepath.Join(files, from), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 4 {
+		var file bytes.Buffer
+		picture := image.NewGray(image.Rect(0, 0, 28, 28))
+		for k := range picture.Pix {
+			picture.Pix[k] = byte(40 + 60*(i%2) + k*(3+i)%90)
+		}
+		if err := png.Encode(&file, picture); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Write(t, file.Bytes(), "pics", []string{"cat", "dog"}[i%2], fmt.Sprint(i, ".png"))
+	}
+	small := strings.NewReplacer("net.onnx", "net", "pics[", "pics[channels=grey,", "--data pics ", "--data pics[channels=grey] ",
+		"--n 10000", "--n 100", "--n 1000", "--n 100", "--corrupt C ", "--corrupt brightness --severity 1 ", "--window 7", "--window 0",
+		"mnist/test[count=200]", "synthetic/test[channels=grey,resize=28x28,count=4]", "cifar10/train[count=5000]",
+		"synthetic/train[count=8]", "cifar10/test[count=100]", "synthetic/test[count=2]", "--epochs 3",
+		"--epochs 1 --batch 4 --engine go --test 'synthetic/test[count=2]'",
+		"--published", "--published --resamples 20", "--on clean,C,C-bar", "--on clean")
+	ran := 0
+	commandLines(page, func(line string, sure bool) {
+		words, err := shellwords.Parse(small.Replace(line))
+		if !sure || err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		ran++
+		if text, code := output(t, words...); code != 0 {
+			t.Errorf("certspec %s ends with %d: %s", line, code, text)
+		}
+		for _, flag := range []string{"-o", "--out", "--diagram"} {
+			if at := slices.Index(words, flag); at >= 0 {
+				if found, _ := filepath.Glob(words[at+1] + "*"); len(found) == 0 {
+					t.Errorf("certspec %s does not write %s", line, words[at+1])
+				}
+			}
+		}
+	})
+	if ran != strings.Count(page, "\ncertspec ") || ran < 26 {
+		t.Errorf("%d commands ran", ran)
 	}
 }
