@@ -117,6 +117,9 @@ func TestExternalREADME(t *testing.T) {
 		}
 		cmd.Env = append(cmd.Env, name+"="+strings.TrimSpace(string(value)))
 	}
+	if cache, err := os.UserCacheDir(); err == nil { // and Zig makes its C library anew
+		cmd.Env = append(cmd.Env, "ZIG_GLOBAL_CACHE_DIR="+filepath.Join(cache, "zig"))
+	}
 	cmd.Env = append(cmd.Env, "HOME="+home, "PYTHONPATH="+strings.TrimSpace(string(packages)))
 	output, err := cmd.CombinedOutput()
 	if err != nil {

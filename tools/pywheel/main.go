@@ -109,8 +109,10 @@ func (t target) wheel(ctx context.Context, out string) (string, error) {
 		if python, err = pyenv.Ensure(ctx, pyenv.Wheel, progress.Messages(log.Printf)); err != nil {
 			return "", err
 		}
-		// Zig's C compiler links against the C library of an older system; the one here may be newer.
-		env = append(env, fmt.Sprintf("CC='%s' -m ziglang cc -target x86_64-linux-gnu.%s", python, glibc))
+		// Zig's C compiler links against the C library of an older system; the one here may be newer. Its path is
+		// not among its words, as Go compiles nearly everything anew for another compiler.
+		env = append(env, "PATH="+filepath.Dir(python)+string(os.PathListSeparator)+os.Getenv("PATH"),
+			"CC=python -m ziglang cc -target x86_64-linux-gnu."+glibc)
 	}
 	programs := map[string][]byte{}
 	for name, more := range map[string][]string{"certspec": env, "certcheck": append(env, "CGO_ENABLED=0")} {
