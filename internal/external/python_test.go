@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/certspec/certspec/internal/cache"
@@ -22,15 +23,26 @@ import (
 	"github.com/certspec/certspec/internal/testkit"
 )
 
-// builtWheel is the wheel of this platform. All of TestExternalPython… takes 300 s on two cores.
+// builtWheel is the wheel of this platform, built once. All of TestExternalPython… takes 300 s on two cores.
 func builtWheel(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the wheel with everything is that of linux/amd64")
 	}
-	dir, err := cache.Dir("wheel")
+	wheel, err := wheelOnce()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`-py3-none-manylinux_2_\d+_x86_64\.whl$`).MatchString(wheel) {
+		t.Fatalf("wheel %q", wheel)
+	}
+	return wheel
+}
+
+var wheelOnce = sync.OnceValues(func() (string, error) {
+	dir, err := cache.Dir("wheel")
+	if err != nil {
+		return "", err
 	}
 	build := exec.Command("go", "run", "./tools/pywheel", "-out", dir, "-only", "linux/amd64")
 	build.Dir = "../.."
@@ -38,14 +50,10 @@ func builtWheel(t *testing.T) string {
 	build.Stderr = &said
 	output, err := build.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
+		return "", fmt.Errorf("%w\n%s", err, said.String())
 	}
-	wheel := strings.TrimSpace(string(output))
-	if !regexp.MustCompile(`-py3-none-manylinux_2_\d+_x86_64\.whl$`).MatchString(wheel) {
-		t.Fatalf("wheel %q", wheel)
-	}
-	return wheel
-}
+	return strings.TrimSpace(string(output)), nil
+})
 
 // wheelEnvironment installs the wheel by pip from the file, with what its extra onnx brings, into a fresh
 // environment that sees the PyTorch of the benchmarks besides.
@@ -189,7 +197,7 @@ func TestExternalPythonVersions(t *testing.T) {
 func TestExternalPythonPackage(t *testing.T) {
 	bin := wheelEnvironment(t)
 	dir := t.TempDir()
-	cache := t.TempDir()
+	empty := t.TempDir()
 	do := func(t *testing.T, program string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(filepath.Join(bin, program), args...)
@@ -199,7 +207,7 @@ func TestExternalPythonPackage(t *testing.T) {
 				cmd.Env = append(cmd.Env, v)
 			}
 		}
-		cmd.Env = append(cmd.Env, "CERTSPEC_CACHE="+cache)
+		cmd.Env = append(cmd.Env, "CERTSPEC_CACHE="+empty)
 		output, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %q: %v\n%s", program, args, err, output)
@@ -273,6 +281,10 @@ for name in names:
 		if err != nil {
 			t.Fatal(err)
 		}
+		kept, err := cache.Dir("mypy") // what it knows of PyTorch takes a minute to make
+		if err != nil {
+			t.Fatal(err)
+		}
 		// PyTorch has no types for backward and step.
 		do(t, "python", "-c", `
 import glob, json, os, subprocess, sys
@@ -282,11 +294,10 @@ for number, name in enumerate(sorted(glob.glob(sys.argv[1] + "/*.ipynb"))):
             if cell["cell_type"] == "code":
                 script.write("".join(cell["source"]) + "\n\n")
 os.environ["MYPYPATH"] = sys.argv[1]  # pictures.py
-check = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=types", "--ignore-missing-imports"]
+check = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=" + sys.argv[2], "--ignore-missing-imports"]
 subprocess.run([*check, "-p", "certspec"], check=True)
-for script in sorted(glob.glob("cells*.py")):
-    subprocess.run([*check, "--allow-untyped-calls", script], check=True)
-`, notebooks)
+subprocess.run([*check, "--allow-untyped-calls", *sorted(glob.glob("cells*.py"))], check=True)
+`, notebooks, kept)
 	})
 	t.Run("doctests", func(t *testing.T) {
 		do(t, "python", "-c", `
