@@ -8,26 +8,22 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// AugMixVariant says how the chains of AugMix are made.
-type AugMixVariant string
-
+// How the chains of AugMix are made.
 const (
 	// augMixOriginal starts each chain from the clean image, with operations drawn with
 	// replacement, each at the level uniform in (0.1, severity).
-	augMixOriginal AugMixVariant = "original"
+	augMixOriginal = "original"
 	// archiveVariant mixes as the archive of FourierMix does. A chain has three different operations; the first 1 to 3
 	// are used, each with a severity uniform in 1 … 5. A chain goes on from the end of the one before.
-	archiveVariant AugMixVariant = "archive"
+	archiveVariant = "archive"
 )
 
-// AugMixOperations says which operations AugMix draws from.
-type AugMixOperations string
-
+// Which operations AugMix draws from.
 const (
 	// ninePool holds the operations that share nothing with the corruptions of CIFAR-C.
-	ninePool AugMixOperations = "nine"
+	ninePool = "nine"
 	// allOperations are the nine and colour, contrast, brightness and sharpness, which overlap with CIFAR-C.
-	allOperations AugMixOperations = "all"
+	allOperations = "all"
 )
 
 // AugMix is (1−m)·x + m·Σ w_i·chain_i(x), with w ~ Dirichlet(1, …, 1) over the chains and m ~ Beta(1, 1) (Hendrycks et
@@ -38,11 +34,11 @@ const (
 // the sign where it has one. In the archive's form it gives depth, the three numbers, then severity, level and sign of
 // each.
 type AugMix struct {
-	Width      int              // chains; 0 means 3
-	Depth      int              // operations of a chain; 0 means uniform in 1, 2, 3
-	Severity   float64          // greatest level, up to 10; 0 means 3; not used in the archive's form
-	Variant    AugMixVariant    // empty means original
-	Operations AugMixOperations // empty means nine
+	Width      int     // chains; 0 means 3
+	Depth      int     // operations of a chain; 0 means uniform in 1, 2, 3
+	Severity   float64 // greatest level, up to 10; 0 means 3; not used in the archive's form
+	Variant    string  // how chains are made: original (also empty) or archive
+	Operations string  // nine (also empty) or all
 }
 
 const (

@@ -5,64 +5,52 @@ import (
 	"math"
 )
 
-// AmplitudeLaw says how the factors A of amplitudes are drawn.
-type AmplitudeLaw string
-
+// How the factors A of amplitudes are drawn.
 const (
 	// uniformAmplitude draws each A ~ U(1−s, 1+s): equation 1.
-	uniformAmplitude AmplitudeLaw = "uniform"
+	uniformAmplitude = "uniform"
 	// signedHalfAmplitude draws one sign ς per chain and A = 1 + ς·s·U(0, 1), as the archive does:
 	// all go up together or down together.
-	signedHalfAmplitude AmplitudeLaw = "signed_half"
+	signedHalfAmplitude = "signed_half"
 )
 
-// PhaseLaw says how the shifts φ of phases are drawn.
-type PhaseLaw string
-
+// How the shifts φ of phases are drawn.
 const (
 	// normalPhase draws φ ~ N(0, 5²) truncated to [−s, s], by inversion: equation 2.
-	normalPhase PhaseLaw = "normal"
+	normalPhase = "normal"
 	// UniformPhase draws φ ~ U(−s, s), as the archive does.
-	UniformPhase PhaseLaw = "uniform"
+	UniformPhase = "uniform"
 )
 
-// RealMode says how the inverse transform is made real.
-type RealMode string
-
+// How the inverse transform is made real.
 const (
 	// Hermitian draws noise on a half plane and mirrors it: A at −(u, v) is that at (u, v), φ its
 	// negative, and 0 where both are the same bin.
-	Hermitian RealMode = "hermitian"
+	Hermitian = "hermitian"
 	// realPartMode draws noise at all bins and takes the real part of the inverse: half the variance.
-	realPartMode RealMode = "real"
+	realPartMode = "real"
 	// Modulus draws noise at all bins and takes the modulus of the inverse, as the archive does.
-	Modulus RealMode = "abs"
+	Modulus = "abs"
 )
 
-// ShearUnit says what the bounds of the shear are.
-type ShearUnit string
-
+// What the bounds of the shear are.
 const (
 	// shearDegrees are angles in degrees, which makes the shear of the published bounds practically none: the archive.
-	shearDegrees ShearUnit = "degree"
+	shearDegrees = "degree"
 	// shearFactor are the tangents of angles.
-	shearFactor ShearUnit = "factor"
+	shearFactor = "factor"
 )
 
-// Sampling says how an affine map reads between pixels.
-type Sampling string
-
+// How an affine map reads between pixels.
 const (
-	nearestSampling  Sampling = "nearest"
-	BilinearSampling Sampling = "bilinear"
+	nearestSampling  = "nearest"
+	BilinearSampling = "bilinear"
 )
 
-// AffineOf says what affine maps are applied to.
-type AffineOf string
-
+// What affine maps are applied to.
 const (
-	affineOfImage    AffineOf = "image"    // the image, as in the paper's algorithm
-	AffineOfSpectral AffineOf = "spectral" // what the spectral perturbation made of it: two states of the archive
+	affineOfImage    = "image"    // the image, as in the paper's algorithm
+	AffineOfSpectral = "spectral" // what the spectral perturbation made of it: two states of the archive
 )
 
 // FourierMix is m·x + (1−m)·Σ w_i [t_i·x_i + (1−t_i)·T_i(x)] with w ~ Dirichlet(1, …, 1) over the chains and t_i, m ~
@@ -88,20 +76,20 @@ const (
 // Bins are numbered as in the half spectrum of package fourier, whose mirrored bins are overwritten; in the
 // modes real and abs they are all bins, row by row.
 type FourierMix struct {
-	Chains       int          // 0 means 3
-	Amplitude    []float64    // severities s of A, in [0, 1]; nil means those of the paper
-	Phase        []float64    // severities s of φ, radians in [0, π]; nil means those of the paper for CIFAR
-	AmplitudeLaw AmplitudeLaw // empty means uniform
-	PhaseLaw     PhaseLaw     // empty means normal
-	RealMode     RealMode     // empty means hermitian
-	Rotation     []float64    // four bounds, degrees in [0, 180]; nil means 5, 10, 15, 20
+	Chains       int       // 0 means 3
+	Amplitude    []float64 // severities s of A, in [0, 1]; nil means those of the paper
+	Phase        []float64 // severities s of φ, radians in [0, π]; nil means those of the paper for CIFAR
+	AmplitudeLaw string    // how A is drawn: uniform (also empty), or signed_half
+	PhaseLaw     string    // how φ is drawn: normal (also empty), or uniform
+	RealMode     string    // how the inverse is made real: hermitian (also empty), real or abs
+	Rotation     []float64 // four bounds, degrees in [0, 180]; nil means 5, 10, 15, 20
 	// four bounds, fractions of the side in [0, 1], rounded to pixels; nil means 1/24, 1/12, 1/8,
 	// 1/6
 	Translation []float64
 	Shear       []float64 // four bounds, in [0, 10]; nil means 0.03, 0.07, 0.11, 0.15
-	ShearUnit   ShearUnit // empty means degree
-	Sampling    Sampling  // empty means nearest; 0 comes from outside in both
-	AffineOf    AffineOf  // empty means image
+	ShearUnit   string    // degree (also empty) or factor
+	Sampling    string    // between pixels: nearest (also empty) or bilinear; 0 comes from outside in both
+	AffineOf    string    // what affine maps are applied to: image (also empty) or spectral
 	Clip        bool      // clip the view to [0, 1]
 }
 

@@ -40,8 +40,8 @@ func apart(a, b Image) float64 {
 // Without strength, the view is the image, whatever w, t and m are.
 func TestNoStrengthIsTheImage(t *testing.T) {
 	f := FourierMix{Amplitude: []float64{0}, Phase: []float64{0}, Rotation: still, Translation: still, Shear: still}
-	for _, mode := range []RealMode{Hermitian, realPartMode, Modulus} {
-		for _, of := range []AffineOf{affineOfImage, AffineOfSpectral} {
+	for _, mode := range []string{Hermitian, realPartMode, Modulus} {
+		for _, of := range []string{affineOfImage, AffineOfSpectral} {
 			for _, shape := range shapes {
 				f.RealMode, f.AffineOf = mode, of
 				im := picture(shape, 3)

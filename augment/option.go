@@ -47,16 +47,12 @@ type configurable interface {
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // choice is an option that is one of a few words, the first of which is the default.
-func choice[T ~string](key, usage string, at *T, words ...T) field {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = string(w)
-	}
-	return field{key, usage + ": " + strings.Join(texts, ", "),
-		func() string { return string(orDefault(*at, words[0])) },
+func choice(key, usage string, at *string, words ...string) field {
+	return field{key, usage + ": " + strings.Join(words, ", "),
+		func() string { return orDefault(*at, words[0]) },
 		func(text string) bool {
-			*at = T(text)
-			return slices.Contains(words, T(text))
+			*at = text
+			return slices.Contains(words, text)
 		}}
 }
 
@@ -69,7 +65,7 @@ func orDefault[T comparable](v, otherwise T) T {
 }
 
 // known reports an error where a word is none of the words.
-func known[T ~string](name, key string, v T, words ...T) error {
+func known(name, key, v string, words ...string) error {
 	if v == "" || slices.Contains(words, v) {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/certspec/certspec/bench/internal/linestest"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/resample"
 )
 
 const (
@@ -73,7 +72,7 @@ func fitWork(ctx context.Context) (func() (float64, error), error) {
 		before := runtime.GOMAXPROCS(1)
 		defer runtime.GOMAXPROCS(before)
 		_, err := lines.FitPoints(ctx, points, lines.Options{Over: lines.Images,
-			Bootstrap: resample.Options{Resamples: fittedResamples}})
+			Resamples: fittedResamples})
 		return fittedResamples, err
 	}, nil
 }

@@ -140,9 +140,15 @@ func (b *Builder) addLinear(op string, shape Shape, l linear, in int) int {
 
 // PoolOptions are the attributes of ONNX's pooling operators.
 type PoolOptions struct {
-	ConvOptions
-	CountPadding bool // average pooling divides by the kernel's size, places in the padding included
-	CeilMode     bool
+	Kernel, Stride, Dilation [2]int // height, width; zero stride or dilation: 1; zero kernel: the whole image
+	Pad                      [4]int // top, left, bottom, right
+	CountPadding             bool   // average pooling divides by the kernel's size, places in the padding included
+	CeilMode                 bool
+}
+
+// window is that of a convolution.
+func (p PoolOptions) window() ConvOptions {
+	return ConvOptions{Kernel: p.Kernel, Stride: p.Stride, Dilation: p.Dilation, Pad: p.Pad}
 }
 
 func floats(values []int) []float64 {

@@ -42,7 +42,7 @@ func (p PoolOptions) numbers() []float64 {
 	if p.CeilMode {
 		ceil = 1
 	}
-	return append(p.ConvOptions.numbers(), ceil)
+	return append(p.window().numbers(), ceil)
 }
 
 // Assumes names the assumptions of rigorous bounds on an evaluation in float32 beyond IEEE arithmetic, and that a file

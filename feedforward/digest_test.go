@@ -37,10 +37,10 @@ func TestDigest(t *testing.T) {
 		func(b *Builder) int { return b.ReLU(0) },
 		func(b *Builder) int { return b.Tanh(0) },
 		func(b *Builder) int {
-			return b.MaxPool(0, PoolOptions{ConvOptions: ConvOptions{Kernel: [2]int{2, 2}, Pad: [4]int{1, 0, 0, 0}}})
+			return b.MaxPool(0, PoolOptions{Kernel: [2]int{2, 2}, Pad: [4]int{1, 0, 0, 0}})
 		},
 		func(b *Builder) int {
-			return b.MaxPool(0, PoolOptions{ConvOptions: ConvOptions{Kernel: [2]int{2, 2}, Pad: [4]int{0, 0, 1, 0}}})
+			return b.MaxPool(0, PoolOptions{Kernel: [2]int{2, 2}, Pad: [4]int{0, 0, 1, 0}})
 		},
 		func(b *Builder) int { return b.Transpose(0, 0, 2, 1) },
 		func(b *Builder) int { return b.Reshape(0, 1, 3, 3) },

@@ -370,8 +370,8 @@ func TestPoolingAsWritten(t *testing.T) {
 				dilation[i] = 2
 			}
 		}
-		o := PoolOptions{ConvOptions{Kernel: kernel, Stride: stride, Dilation: dilation, Pad: pad}, rng.IntN(2) == 0,
-			rng.IntN(2) == 0}
+		o := PoolOptions{Kernel: kernel, Stride: stride, Dilation: dilation, Pad: pad,
+			CountPadding: rng.IntN(2) == 0, CeilMode: rng.IntN(2) == 0}
 		x := uniform(rng, size[0]*size[1])
 		b := NewBuilder(1, size[0], size[1])
 		average, err := b.Network(b.AveragePool(0, o))

@@ -47,10 +47,11 @@ func (r *reader) pool(n *onnxfile.Node) (int, string) {
 	o := PoolOptions{CountPadding: n.Int("count_include_pad", 0) != 0, CeilMode: n.Int("ceil_mode", 0) != 0}
 	global := n.Op == "GlobalAveragePool" || n.Op == "GlobalMaxPool"
 	if !global {
-		var reason string
-		if o.ConvOptions, reason = r.window(n, r.b.Shape(in), graph.Ints(n.Ints("kernel_shape"))); reason != "" {
+		w, reason := r.window(n, r.b.Shape(in), graph.Ints(n.Ints("kernel_shape")))
+		if reason != "" {
 			return 0, reason
 		}
+		o.Kernel, o.Stride, o.Dilation, o.Pad = w.Kernel, w.Stride, w.Dilation, w.Pad
 	}
 	if n.Op == "AveragePool" || n.Op == "GlobalAveragePool" {
 		return r.b.AveragePool(in, o), ""

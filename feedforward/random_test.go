@@ -61,9 +61,9 @@ func randomNetwork(t testing.TB, rng *rand.Rand, scale float64) *Network {
 			at = b.Conv(at, 2*s[0], ConvOptions{Kernel: [2]int{3, 3}, Groups: s[0], Pad: [4]int{1, 1, 1, 1}}, weights(2*s[0]*9), weights(2*s[0]))
 			at = activate(at)
 		case 3:
-			at = b.MaxPool(b.Pad(at, []int{0, 1, 0}, []int{0, 0, 1}, 0), PoolOptions{ConvOptions: ConvOptions{Kernel: [2]int{2, 2}}})
+			at = b.MaxPool(b.Pad(at, []int{0, 1, 0}, []int{0, 0, 1}, 0), PoolOptions{Kernel: [2]int{2, 2}})
 		case 4:
-			at = b.AveragePool(at, PoolOptions{ConvOptions: ConvOptions{Kernel: [2]int{2, 2}, Pad: [4]int{1, 1, 0, 0}}, CountPadding: rng.IntN(2) == 0})
+			at = b.AveragePool(at, PoolOptions{Kernel: [2]int{2, 2}, Pad: [4]int{1, 1, 0, 0}, CountPadding: rng.IntN(2) == 0})
 		case 5:
 			at = b.Transpose(at, 0, 2, 1)
 			n := b.Shape(at).Size()

@@ -59,7 +59,7 @@ func (b *Builder) windows(in int, p PoolOptions) (*windows, string) {
 	if p.Kernel == [2]int{} {
 		p.Kernel = [2]int{s[1], s[2]}
 	}
-	o, reason := p.ConvOptions.defaults()
+	o, reason := p.window().defaults()
 	if reason != "" {
 		return nil, reason
 	}

@@ -81,7 +81,10 @@ type AgreeOptions struct {
 	Clip        Clip
 	SameImages  bool // both sets are of the same images in the same order, as a test set and a corruption of it
 	NoIntervals bool
-	Bootstrap   resample.Options
+
+	Resamples  int     // of the bootstrap, 1 to 1,000,000; default 10,000
+	Confidence float64 // of intervals, in (0, 1); default 0.95
+	Seed       uint64  // of the bootstrap: equal seeds give equal intervals
 }
 
 // intervals draws images again.
@@ -139,7 +142,11 @@ func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, la
 		}
 		return err
 	}
-	estimates, err := resample.Run(ctx, design, 2*models, of, o.Bootstrap)
+	b, err := resample.Options{Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed}.Resolved()
+	if err != nil {
+		return fmt.Errorf("lines: %w", err)
+	}
+	estimates, err := resample.Run(ctx, design, 2*models, of, b)
 	if err != nil {
 		return fmt.Errorf("lines: %w", err)
 	}
@@ -147,7 +154,6 @@ func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, la
 		a.Models[i].SInterval, a.Models[i].DInterval = &Interval{estimates[i].Interval},
 			&Interval{estimates[models+i].Interval}
 	}
-	b, _ := o.Bootstrap.Resolved()
 	a.Sampling = fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", what, b.Resamples, 100*b.Confidence, b.Seed)
 	return nil
 }

@@ -59,12 +59,15 @@ const (
 
 // Options say how lines are fitted.
 type Options struct {
-	X, Y      string    // fields; the zero values are the first and second accuracy where there are two alone
-	By        string    // the label whose values get a line each; "": one line
-	Baseline  Selection // the models that the lines go through; all are measured above them
-	Clip      Clip
-	Over      Over // zero: Both
-	Bootstrap resample.Options
+	X, Y     string    // fields; the zero values are the first and second accuracy where there are two alone
+	By       string    // the label whose values get a line each; "": one line
+	Baseline Selection // the models that the lines go through; all are measured above them
+	Clip     Clip
+	Over     Over // zero: Both
+
+	Resamples  int     // of the bootstrap, 1 to 1,000,000; default 10,000
+	Confidence float64 // of intervals, in (0, 1); default 0.95
+	Seed       uint64  // of the bootstrap: equal seeds give equal intervals
 }
 
 // Result of Fit.

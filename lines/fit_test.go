@@ -57,7 +57,7 @@ func known(points []Point) (models Models) {
 var skills = []float64{0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 0.9}
 
 func standard() Options {
-	return Options{X: "clean", Y: "fog", Baseline: Selection{Label: "group", Value: "standard"}, Over: Images, Bootstrap: resample.Options{Resamples: 300}}
+	return Options{X: "clean", Y: "fog", Baseline: Selection{Label: "group", Value: "standard"}, Over: Images, Resamples: 300}
 }
 
 // Intervals over images against the truth, with shared images. Least squares is a little too flat by the sampling error in x; with
@@ -72,7 +72,7 @@ func TestIntervalsOverImagesCover(t *testing.T) {
 	for trial := range 120 {
 		points := world(rng, skills, 1000, 0.8, -0.4, 0)
 		o := standard()
-		o.Bootstrap.Seed = uint64(trial)
+		o.Seed = uint64(trial)
 		r, err := FitPoints(t.Context(), points, o)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func TestFitRefuses(t *testing.T) {
 		"intervals over \"x\"":   func(o *Options) { o.Over = "x" },
 		"want at least 3":        func(o *Options) { o.Baseline = Selection{Label: "group", Value: "ours"} },
 		"clip at 2":              func(o *Options) { o.Clip.Share = 2 },
-		"resamples":              func(o *Options) { o.Bootstrap.Resamples = -1 },
+		"resamples":              func(o *Options) { o.Resamples = -1 },
 	} {
 		o := standard()
 		change(&o)

@@ -21,7 +21,7 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 	if err != nil || p.what == "" {
 		return "none", err
 	}
-	b, err := o.Bootstrap.Resolved()
+	b, err := resample.Options{Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed}.Resolved()
 	if err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/certspec/certspec/internal/lines/classfile"
 	"github.com/certspec/certspec/internal/testkit"
-	"github.com/certspec/certspec/resample"
 )
 
 // What is written is read again; severities are pooled in order; labels are no model; a list of CIFAR-10.1's form is read.
@@ -89,7 +88,7 @@ func TestAgreementIntervalsCover(t *testing.T) {
 	for range sets {
 		id, labels := draw(rng, n, 0)
 		shifted, _ := draw(rng, m, 0.5)
-		a, err := Agree(t.Context(), id, shifted, labels, nil, AgreeOptions{Bootstrap: resample.Options{Resamples: 200}})
+		a, err := Agree(t.Context(), id, shifted, labels, nil, AgreeOptions{Resamples: 200})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func (t *Table) Table() *table.Table {
 			row := []any{shift, p}
 			for _, g := range t.Groups {
 				c, _ := t.At(shift, p, g)
-				row = append(row, asPrinted(c.Slope), asPrinted(c.R2)+map[Mark]string{bestMark: " ***", Second: " **",
+				row = append(row, asPrinted(c.Slope), asPrinted(c.R2)+map[Mark]string{bestMark: " ***", secondMark: " **",
 					boldMark: " *"}[c.Mark])
 			}
 			out.Rows = append(out.Rows, row)

@@ -41,9 +41,9 @@ type Mark string
 
 // The marks; the best and the second are bold, too.
 const (
-	boldMark Mark = "bold"
-	bestMark Mark = "best"
-	Second   Mark = "second"
+	boldMark   Mark = "bold"
+	bestMark   Mark = "best"
+	secondMark Mark = "second"
 )
 
 // At is the cell of a shift, predictor and group.
@@ -202,7 +202,7 @@ func (t *Table) mark() {
 				best.Mark = bestMark
 			}
 			if second != nil {
-				second.Mark = Second
+				second.Mark = secondMark
 			}
 		}
 	}

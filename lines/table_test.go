@@ -116,7 +116,7 @@ func TestTable1(t *testing.T) {
 func TestTable1Marks(t *testing.T) {
 	table := tabulate(t, robustNets(t), ByPruning)
 	// Of the printed R² for brightness under rewinding: ID .89, within .79, CD .67, HFF .53 are above one half.
-	for predictor, want := range map[string]Mark{"ID accuracy": bestMark, "Pixel - within": Second, "Amp - CD": boldMark, "Amp - HFF": boldMark, "Jacobian": ""} {
+	for predictor, want := range map[string]Mark{"ID accuracy": bestMark, "Pixel - within": secondMark, "Amp - CD": boldMark, "Amp - HFF": boldMark, "Jacobian": ""} {
 		if c, _ := table.At("brightness", predictor, "Rewinding LT"); c.Mark != want {
 			t.Errorf("%s is marked %q; expected %q", predictor, c.Mark, want)
 		}

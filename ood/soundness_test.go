@@ -30,9 +30,9 @@ func drawNetwork(t *testing.T, rng *rand.Rand) *feedforward.Network {
 			out := 1 + rng.IntN(4)
 			at = b.Conv(at, out, feedforward.ConvOptions{Kernel: [2]int{3, 3}, Stride: [2]int{1 + rng.IntN(2), 1}, Pad: [4]int{1, 1, 1, 1}}, normal(out*s[0]*9), normal(out))
 		case kind == 2 && len(s) == 3 && s[1] > 1 && s[2] > 1:
-			at = b.MaxPool(at, feedforward.PoolOptions{ConvOptions: feedforward.ConvOptions{Kernel: [2]int{2, 2}}})
+			at = b.MaxPool(at, feedforward.PoolOptions{Kernel: [2]int{2, 2}})
 		case kind == 3 && len(s) == 3 && s[1] > 1 && s[2] > 1:
-			at = b.AveragePool(at, feedforward.PoolOptions{ConvOptions: feedforward.ConvOptions{Kernel: [2]int{2, 2}}})
+			at = b.AveragePool(at, feedforward.PoolOptions{Kernel: [2]int{2, 2}})
 		case kind == 4:
 			n := s.Size()
 			at = b.Sum([]float64{1, 1}, at, b.Scale(at, normal(n), normal(n), nil)) // a residual

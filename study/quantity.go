@@ -16,10 +16,8 @@ type Unit string
 
 // The units.
 const (
-	Radius  Unit = "radius" // ℓ₂, of values in [0, 1]
-	Share   Unit = "share"  // of images, from 0 to 1
-	Points  Unit = "points" // of percent
-	Unitary Unit = "number" // without a unit, as R²
+	Radius Unit = "radius" // ℓ₂, of values in [0, 1]
+	Share  Unit = "share"  // of images, from 0 to 1
 )
 
 // Quantity is a number that columns of a network give, for all of their images or for some that are

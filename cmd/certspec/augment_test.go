@@ -68,7 +68,7 @@ func TestAugmentWritesViews(t *testing.T) {
 	for i := range 4 {
 		im := augment.Image{Shape: shape, Values: make([]float32, 90)}
 		augment.FromBytes(im.Values, pixels[90*i:90*(i+1)])
-		a := augment.FourierMix{RealMode: augment.RealMode("real"), Chains: 2}
+		a := augment.FourierMix{RealMode: "real", Chains: 2}
 		if err := a.Apply(im, augment.NewStream(augment.Address{Seed: 7, View: 3, Image: uint64(i)})); err != nil {
 			t.Fatal(err)
 		}

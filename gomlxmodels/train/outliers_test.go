@@ -79,7 +79,7 @@ func onHost(t *testing.T, p *plan, theta [][]float64, discriminator bool) *feedf
 			continue
 		}
 		if len(b.Shape(layer)) == 3 && discriminator {
-			layer = b.AveragePool(layer, feedforward.PoolOptions{ConvOptions: feedforward.ConvOptions{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}}})
+			layer = b.AveragePool(layer, feedforward.PoolOptions{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}})
 		}
 		if len(b.Shape(layer)) == 3 {
 			layer = b.Transpose(layer, 1, 2, 0)

@@ -100,7 +100,7 @@ func TestFlipAlone(t *testing.T) {
 	shape := pixel.Shape{Height: 1, Width: 3, Channels: 1}
 	pixels, mirrored := []uint8{0, 51, 255}, 0
 	for k := range 100 {
-		for _, augment := range []viewing{{augment: Flip}, {augment: Flip + "-shared"}} {
+		for _, augment := range []viewing{{augment: onlyFlip}, {augment: onlyFlip + "-shared"}} {
 			out := make([]float32, 3)
 			random := stream(1, imageStream, 0, k, 0)
 			if err := augment.of(pixels, shape, shape, random, random, out); err != nil {

@@ -17,7 +17,7 @@ const (
 	// after its augmentation.
 	CropFlip modelfile.Augmentation = "crop-flip"
 	onlyCrop modelfile.Augmentation = "crop" // as crop-flip without the flip
-	Flip     modelfile.Augmentation = "flip" // as crop-flip without the crop
+	onlyFlip modelfile.Augmentation = "flip" // as crop-flip without the crop
 	// resizedCropFlip is a random part of the image, of 8 to 100 % of its area and a ratio of width
 	// to height from 3/4 to 4/3, in the image's size by the antialiased bilinear filter; and a
 	// flip: what training on ImageNet takes.
@@ -30,7 +30,7 @@ const (
 // Augmentations of Options.Augment.
 func Augmentations() []modelfile.Augmentation {
 	all := []modelfile.Augmentation{NoneAug}
-	for _, a := range []modelfile.Augmentation{CropFlip, onlyCrop, Flip, resizedCropFlip, resizedCrop} {
+	for _, a := range []modelfile.Augmentation{CropFlip, onlyCrop, onlyFlip, resizedCropFlip, resizedCrop} {
 		all = append(all, a, a+sharedAug)
 	}
 	return all
@@ -51,7 +51,7 @@ func framingOf(augmentation modelfile.Augmentation) (f framing) {
 		f = framing{pad: cropPad, flips: true}
 	case onlyCrop:
 		f = framing{pad: cropPad}
-	case Flip:
+	case onlyFlip:
 		f = framing{flips: true}
 	case resizedCropFlip:
 		f = framing{resized: true, flips: true}

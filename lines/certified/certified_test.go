@@ -11,7 +11,6 @@ import (
 	"github.com/certspec/certspec/internal/lines/certified/certifiedfiles"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/lines/certified"
-	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -59,7 +58,7 @@ func TestPublishedLine(t *testing.T) {
 	if points, err = certified.Points(models, certified.Options{Radii: radii, Period: 10_000, Baseline: lines.Selection{Label: "model", Value: "cat-rs", Not: true}}); err != nil {
 		t.Fatal(err)
 	}
-	o := lines.Options{X: "clean", Y: "corrupted", Over: lines.Both, Bootstrap: resample.Options{Resamples: 200}}
+	o := lines.Options{X: "clean", Y: "corrupted", Over: lines.Both, Resamples: 200}
 	if r, err = lines.FitPoints(t.Context(), points, o); err != nil {
 		t.Fatal(err)
 	}

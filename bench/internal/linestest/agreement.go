@@ -60,7 +60,8 @@ func (w World) CoverAgreement(ctx context.Context, trials int, b resample.Option
 	for trial := range trials {
 		id, shifted, labels := w.Predictions(rng)
 		b.Seed = uint64(trial)
-		a, err := lines.Agree(ctx, id, shifted, labels, nil, lines.AgreeOptions{Bootstrap: b})
+		a, err := lines.Agree(ctx, id, shifted, labels, nil, lines.AgreeOptions{
+			Resamples: b.Resamples, Confidence: b.Confidence, Seed: b.Seed})
 		if err != nil {
 			return c, err
 		}

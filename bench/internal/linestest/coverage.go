@@ -41,7 +41,8 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, b resampl
 			truth.Last = lines.Phi(w.Slope+w.Intercept+w.Lift) - lines.Phi(w.Slope+w.Intercept)
 		}
 		b.Seed = uint64(trial)
-		r, err := lines.FitPoints(ctx, points, lines.Options{Over: over, Bootstrap: b})
+		r, err := lines.FitPoints(ctx, points, lines.Options{Over: over,
+			Resamples: b.Resamples, Confidence: b.Confidence, Seed: b.Seed})
 		if few := (*lines.FewPoints)(nil); errors.As(err, &few) {
 			continue
 		}

@@ -48,9 +48,9 @@ folder.`,
 		f.Float64Var(&o.Clip.Share, "clip", 0, "shares are moved into [clip, 1 - clip]; 0: half an image")
 		f.BoolVar(&o.SameImages, "same-images", false,
 			"both sets are of the same images, as a test set and its corruptions")
-		f.IntVar(&o.Bootstrap.Resamples, "resamples", 500, "resamples of the bootstrap over images")
-		f.Float64Var(&o.Bootstrap.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
-		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
+		f.IntVar(&o.Resamples, "resamples", 500, "resamples of the bootstrap over images")
+		f.Float64Var(&o.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the bootstrap")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

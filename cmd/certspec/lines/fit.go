@@ -108,9 +108,9 @@ func (o *fitOptions) flags(cmd *cobra.Command) {
 		f.Float64Var(&o.Clip.Share, "clip", 0, "accuracies are moved into [clip, 1 - clip]; 0: half an image")
 		cli.Choice(f, &o.Over, "over", "", "what intervals take for random: nothing, images or both (default both)",
 			lines.Nothing, lines.Images, lines.Both)
-		f.IntVar(&o.Bootstrap.Resamples, "resamples", 2000, "resamples of the bootstrap")
-		f.Float64Var(&o.Bootstrap.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
-		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "seed of the bootstrap")
+		f.IntVar(&o.Resamples, "resamples", 2000, "resamples of the bootstrap")
+		f.Float64Var(&o.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of the bootstrap")
 	})
 	cmd.Args = o.more
 	cli.First(cmd, "in", "x", "y", "by", "baseline")

@@ -46,8 +46,8 @@ func (d *drawn) dense(in, out int) int {
 }
 
 func pool(kernel, stride, pad int) feedforward.PoolOptions {
-	return feedforward.PoolOptions{ConvOptions: feedforward.ConvOptions{Kernel: [2]int{kernel, kernel},
-		Stride: [2]int{stride, stride}, Pad: [4]int{pad, pad, pad, pad}}, CountPadding: true}
+	return feedforward.PoolOptions{Kernel: [2]int{kernel, kernel},
+		Stride: [2]int{stride, stride}, Pad: [4]int{pad, pad, pad, pad}, CountPadding: true}
 }
 
 // forms are networks with every layer that has a form in integers.
