@@ -6,10 +6,12 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -49,8 +51,24 @@ const (
 //go:embed data/*.yaml
 var builtIn embed.FS
 
-// Open is the library that is built in.
+// Open is the library that is built in, to which files may be added. What lies in it is for reading alone.
 func Open() (*Library, error) {
+	l, err := read()
+	if err != nil {
+		return nil, err
+	}
+	own := Library{
+		data: maps.Clone(l.data), recipes: maps.Clone(l.recipes), tiers: maps.Clone(l.tiers), tables: maps.Clone(l.tables),
+		bodies: maps.Clone(l.bodies), files: maps.Clone(l.files), homes: maps.Clone(l.homes), order: map[string][]string{},
+	}
+	for kind, names := range l.order {
+		own.order[kind] = slices.Clone(names)
+	}
+	return &own, nil
+}
+
+// read reads the library that is built in, once.
+var read = sync.OnceValues(func() (*Library, error) {
 	l := &Library{
 		data: map[string]DataKind{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
 		bodies: map[string]*yaml.Node{}, files: map[string]string{}, homes: map[string]string{},
@@ -70,7 +88,7 @@ func Open() (*Library, error) {
 		}
 	}
 	return l, nil
-}
+})
 
 // Add reads a file of further recipes and tables, and returns the rows that it asks to add to
 // whatever table is made. Paths of models in it are relative to it.
@@ -248,6 +266,10 @@ func (l *Library) Recipe(name string) (Recipe, error) {
 // Tier finds a tier by its name. Its patterns of recipes must match some.
 func (l *Library) Tier(name string) (Tier, error) {
 	t, err := find(l, Tiers, l.tiers, name)
+	t.Data, t.Methods = maps.Clone(t.Data), maps.Clone(t.Methods) // for a caller to change
+	for name, limits := range t.Methods {
+		t.Methods[name] = maps.Clone(limits)
+	}
 	for _, pattern := range t.Except {
 		matched := func(recipe string) bool { return Matches(pattern, recipe) }
 		if err == nil && !slices.ContainsFunc(l.Names(Recipes), matched) {

@@ -122,8 +122,9 @@ func (s *Setup) Sets(kind string) (train, test string, err error) {
 	at := cmp.Or(s.Tier.Data[kind].At, d.At)
 	if place, ok := s.Places[kind]; ok {
 		at = place
-	} else if instead, err := s.Library.Data(s.Tier.Data[kind].At); err == nil { // of a kind that has parts of its own
-		at, d = instead.At, instead
+	} else if instead := s.Tier.Data[kind].At; slices.Contains(s.Library.Names("data"), instead) {
+		d, _ = s.Library.Data(instead) // a kind that has parts of its own
+		at = d.At
 	}
 	return recipe.WithDecoder(strings.ReplaceAll(d.Train, "{}", at)),
 		recipe.WithDecoder(strings.ReplaceAll(d.Test, "{}", at)), nil
