@@ -79,7 +79,7 @@ func TestQueries(t *testing.T) {
 				t.Fatalf("%s, %+v: line %d: %s", file, q, line, reason)
 			}
 			lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
-			for range 10 + 1500/len(c.all) {
+			for range 1 + 600/len(c.all) {
 				short, ok := alterClaim(rng, lines)
 				if rng.IntN(4) == 0 { // a line less
 					at := rng.IntN(len(lines))

@@ -19,8 +19,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// graphBounds are U of the graph, for images in [0, 1] one after the other, and their logits.
-func graphBounds(t *testing.T, b *backend.Backend, m *modelfile.Model, images []float32, epsilon float64, clip bool) (u, logits []float32) {
+// graphBounds compiles U of the graph, for images in [0, 1] one after the other, and their logits.
+func graphBounds(t *testing.T, b *backend.Backend, m *modelfile.Model, clip bool) func(images []float32, epsilon float64) (u, logits []float32) {
 	t.Helper()
 	n := netgraph.Network{Architecture: m.Card.Architecture}
 	exec, err := NewExec(b.Backend, func(in []*Node) []*Node {
@@ -38,17 +38,19 @@ func graphBounds(t *testing.T, b *backend.Backend, m *modelfile.Model, images []
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer exec.Finalize()
+	t.Cleanup(exec.Finalize)
 	s := n.Shape
-	args := []any{tensors.FromFlatDataAndDimensions(images, len(images)/s.Len(), s.Height, s.Width, s.Channels), tensors.FromScalar(float32(epsilon))}
-	for _, w := range m.Weights {
-		args = append(args, tensors.FromFlatDataAndDimensions(w.Values, w.Shape...))
+	return func(images []float32, epsilon float64) (u, logits []float32) {
+		args := []any{tensors.FromFlatDataAndDimensions(images, len(images)/s.Len(), s.Height, s.Width, s.Channels), tensors.FromScalar(float32(epsilon))}
+		for _, w := range m.Weights {
+			args = append(args, tensors.FromFlatDataAndDimensions(w.Values, w.Shape...))
+		}
+		out, err := exec.Call(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tensors.MustCopyFlatData[float32](out[0]), tensors.MustCopyFlatData[float32](out[1])
 	}
-	out, err := exec.Call(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tensors.MustCopyFlatData[float32](out[0]), tensors.MustCopyFlatData[float32](out[1])
 }
 
 func someImages(shape pixel.Shape, n int) []float32 {
@@ -71,7 +73,7 @@ func TestBoundsAgree(t *testing.T) {
 		{Name: "l", Shape: odd, Classes: 2, Width: 1. / 8},
 		{Name: "xl", Shape: square, Classes: 5, Width: 1. / 16, Input: nets.InputStandardize},
 		{Name: "preact-resnet18", Shape: square, Classes: 4, Width: 1. / 8},
-		{Name: "resnet50", Shape: square, Classes: 4},
+		{Name: "resnet50", Shape: square, Classes: 4, Width: 1. / 8},
 		{Name: "l", Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 1. / 16, Posterior: nets.ProoD, Shift: 3},
 		{Name: "resnet8", Shape: square, Classes: 4, Width: 1. / 8, Posterior: nets.ProoD, Input: nets.InputCenter},
 		{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU},
@@ -81,14 +83,11 @@ func TestBoundsAgree(t *testing.T) {
 		switch name {
 		case "small-cnn", "l", "xl", "preact-resnet18", "resnet50", everyLayer{}.Name(), "resnet110":
 		default:
-			architectures = append(architectures, nets.Architecture{Name: name, Shape: square, Classes: 4, Width: 0.5, Input: nets.InputCenter})
+			architectures = append(architectures, nets.Architecture{Name: name, Shape: square, Classes: 4, Width: 1. / 8, Input: nets.InputCenter})
 		}
 	}
 	for _, a := range architectures {
 		t.Run(a.Name+a.Posterior, func(t *testing.T) {
-			if a.Name == "resnet50" && testing.Short() {
-				t.Skip("-short: exports 25 million weights")
-			}
 			m := untrained(a)
 			data, err := Encode(m)
 			if err != nil {
@@ -128,12 +127,13 @@ func TestBoundsAgree(t *testing.T) {
 					t.Logf("not on %s: %v", engine, err)
 					continue
 				}
+				bounds := graphBounds(t, b, m, true)
 				before := make([]float32, n*k*k)
 				for i := range before {
 					before[i] = float32(math.Inf(-1))
 				}
 				for e, epsilon := range epsilons {
-					u, logits := graphBounds(t, b, m, images, epsilon, true)
+					u, logits := bounds(images, epsilon)
 					largest := 0.0
 					for _, v := range u {
 						largest = max(largest, math.Abs(float64(v)))
@@ -183,7 +183,7 @@ func TestBoundsHold(t *testing.T) {
 					x[i] = []float32{0.02, 0.5, 0.97}[i%3]
 				}
 				const epsilon = 0.1
-				u, _ := graphBounds(t, b, m, x, epsilon, clip)
+				u, _ := graphBounds(t, b, m, clip)(x, epsilon)
 				const samples = 4000
 				points := make([]float32, samples*d)
 				for i := range samples {
@@ -202,7 +202,7 @@ func TestBoundsHold(t *testing.T) {
 						points[i*d+j] = v
 					}
 				}
-				_, f := graphBounds(t, b, m, points, 0, false)
+				_, f := graphBounds(t, b, m, false)(points, 0)
 				nearest := math.Inf(1)
 				for i := range samples {
 					for p := range k * k {

@@ -101,9 +101,9 @@ func TestONNXAgrees(t *testing.T) {
 		nets.Architecture{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.ProoD, Shift: 3},
 		nets.Architecture{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU})
 	for _, name := range nets.Names() {
-		a := nets.Architecture{Name: name, Shape: square, Classes: 5}
-		if strings.HasPrefix(name, "conv8") || strings.HasPrefix(name, "vgg16") {
-			a.Width = 1. / 8 // without normalisation, or with deviations such as these, wide ones grow without bound
+		a := nets.Architecture{Name: name, Shape: square, Classes: 5, Width: 1. / 8}
+		if a.Check() != nil {
+			a.Width = 0
 		}
 		architectures = append(architectures, a)
 	}
