@@ -198,11 +198,7 @@ func TestEnginesAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const times = 10
-			count := 40
-			if card.Architecture.Name != "small-cnn" {
-				count = 10 // a residual network takes the Go backend some five milliseconds a copy
-			}
+			const times, count = 10, 10
 			batch := samples(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Noise())
 			want := logitsOf(t, ways[0].open(t, path), batch)
 			// Trained without noise, or to know nothing of foreign images, a network gives these the same few classes.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
@@ -32,6 +33,7 @@ func TestFeedForwardAgreesWithTheEngines(t *testing.T) {
 	}
 	for name, path := range paths {
 		t.Run(name, func(t *testing.T) {
+			var want *reference
 			for _, choice := range []string{"go", "xla", engine.ONNXRuntime} {
 				model := open(t, path, engine.Backend(choice))
 				info, err := model.Info()
@@ -39,35 +41,41 @@ func TestFeedForwardAgreesWithTheEngines(t *testing.T) {
 					t.Logf("%s is not here: %v", choice, err)
 					continue
 				}
-				net, err := model.FeedForward(t.Context())
-				if err != nil {
-					t.Fatal(err)
+				if want == nil {
+					want = referenceOf(t, model, info)
 				}
-				compareLogits(t, model, info, net, choice)
+				want.compare(t, model, choice)
 			}
 		})
 	}
 }
 
-func compareLogits(t *testing.T, model classifier.Classifier, info classifier.Info, net *feedforward.Network, choice string) {
+// reference is what the layers of a network give for a batch, image by image.
+type reference struct {
+	batch  classifier.Batch
+	logits [][]float64
+	bounds []feedforward.Box
+}
+
+func referenceOf(t *testing.T, model *engine.Model, info classifier.Info) *reference {
 	t.Helper()
+	net, err := model.FeedForward(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	const images = 2
 	size := info.Shape.Len()
-	batch := classifier.Batch{N: images, Grid: make([]int16, images*size)}
-	for i := range batch.Grid {
-		batch.Grid[i] = int16(rng.IntN(256))
+	r := &reference{batch: classifier.Batch{N: images, Grid: make([]int16, images*size)}}
+	for i := range r.batch.Grid {
+		r.batch.Grid[i] = int16(rng.IntN(256))
 	}
-	result := classifier.Result{Classes: make([]int32, images), Logits: make([]float32, images*info.Classes)}
-	if err := model.Classify(t.Context(), batch, &result); err != nil {
-		t.Fatal(err)
-	}
-	for i := range images {
+	for image := range slices.Chunk(r.batch.Grid, size) {
 		x := make([]float64, size)
-		for j := range x {
-			x[j] = float64(batch.Grid[i*size+j]) / 255
+		for j, v := range image {
+			x[j] = float64(v) / 255
 		}
-		want, err := net.Forward(x)
+		logits, err := net.Forward(x)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,12 +87,25 @@ func compareLogits(t *testing.T, model classifier.Classifier, info classifier.In
 		if err != nil {
 			t.Fatal(err)
 		}
-		for k, v := range result.Logits[i*info.Classes : (i+1)*info.Classes] {
+		r.logits, r.bounds = append(r.logits, logits), append(r.bounds, bounds)
+	}
+	return r
+}
+
+func (r *reference) compare(t *testing.T, model classifier.Classifier, choice string) {
+	t.Helper()
+	classes := len(r.logits[0])
+	result := classifier.Result{Classes: make([]int32, r.batch.N), Logits: make([]float32, r.batch.N*classes)}
+	if err := model.Classify(t.Context(), r.batch, &result); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range r.logits {
+		for k, v := range result.Logits[i*classes:][:classes] {
 			if math.Abs(float64(v)-want[k]) > 2e-4*(1+math.Abs(want[k])) {
 				t.Errorf("%s: logit %d of image %d is %v, in float64 %v", choice, k, i, v, want[k])
 			}
-			if float64(v) < bounds.Lower[k] || float64(v) > bounds.Upper[k] {
-				t.Errorf("%s: logit %d of image %d, %v, is outside [%v, %v]", choice, k, i, v, bounds.Lower[k], bounds.Upper[k])
+			if b := r.bounds[i]; float64(v) < b.Lower[k] || float64(v) > b.Upper[k] {
+				t.Errorf("%s: logit %d of image %d, %v, is outside [%v, %v]", choice, k, i, v, b.Lower[k], b.Upper[k])
 			}
 		}
 	}

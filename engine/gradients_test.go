@@ -52,9 +52,9 @@ func TestGradientsAgree(t *testing.T) {
 	if math.Abs(norms[0]-norms[1]) > 1e-3*norms[0] {
 		t.Errorf("XLA %v, layers %v", norms[0], norms[1])
 	}
-	o.Projections = 600
+	o.Projections = 200
 	j, err := jacobian.Measure(t.Context(), m, nil, images, o)
-	if err != nil || math.Abs(j.Norm-norms[0]) > 0.25*norms[0] { // 600 directions of 3072: a standard error of some 4 %, and the distance h
+	if err != nil || math.Abs(j.Norm-norms[0]) > 0.25*norms[0] { // 200 directions of 3072: a standard error of some 7 %, and the distance h
 		t.Errorf("differences %+v, exact %v, %v", j, norms[0], err)
 	}
 }

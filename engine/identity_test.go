@@ -172,7 +172,7 @@ func TestCommittedLedgersReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := open(t, "../notebooks/models/"+model, engine.Backend(engine.ONNXRuntime))
-		r, err := rs.Replay(t.Context(), path, m, data, rs.ReplayOptions{Count: 3, Blocks: 10})
+		r, err := rs.Replay(t.Context(), path, m, data, rs.ReplayOptions{Count: 3, Blocks: 4})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
