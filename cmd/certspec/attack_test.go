@@ -20,7 +20,7 @@ func TestAttack(t *testing.T) {
 	dir := t.TempDir()
 	model, other, ledger := filepath.Join(dir, "net"), filepath.Join(dir, "other"), filepath.Join(dir, "run.ledger")
 	for path, seed := range map[string]string{model: "3", other: "4"} {
-		if _, err := outputOf(t, "train", "--data", "synthetic[count=8]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "8",
+		if _, err := outputOf(t, "train", "--data", "synthetic[count=8]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "8", "--width", "0.25",
 			"--sigma", "0.25", "--seed", seed, "--engine", "go", "--out", path); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestAttackOnOtherImages(t *testing.T) {
 	other := "npy:" + array("other.npy", []int{4, 28, 28, 1}, values) + "," + labels
 	model, ledger := filepath.Join(dir, "net"), filepath.Join(dir, "run.ledger")
 	for _, args := range [][]string{
-		{"train", "--data", set, "--test", set, "--epochs", "1", "--batch", "4", "--sigma", "0.25", "--engine", "go", "--out", model},
+		{"train", "--data", set, "--test", set, "--epochs", "1", "--batch", "4", "--width", "0.25", "--sigma", "0.25", "--engine", "go", "--out", model},
 		{"certify", "--model", model, "--data", set + "[range=0:3]", "--sigma", "0.25", "--n", "50", "--block", "50", "--rule", "fixed", "--engine", "go", "--out", ledger},
 	} {
 		if _, err := outputOf(t, args[0], args[1:]...); err != nil {

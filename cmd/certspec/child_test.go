@@ -76,24 +76,24 @@ func serveModel(kind string) {
 			return
 		}
 		classes, total := make([]int32, n), 0
-		for i, v := range pixels {
-			classes[i/values] += int32(v)
-			total += int(v)
+		for i := range classes {
+			for _, v := range pixels[i*values : (i+1)*values] {
+				classes[i] += int32(v)
+			}
+			total += int(classes[i])
 		}
+		share := map[string]int{"random": 10, "random30": 30}[kind]
 		for i, sum := range classes {
 			if kind == "neighbours" {
 				sum = int32(total / n)
 			}
 			classes[i] = ((sum/4000)%10 + 10) % 10
-			share := map[string]int{"random": 10, "random30": 30}[kind]
-			if rand.IntN(100) < share {
+			if share > 0 && rand.IntN(100) < share {
 				classes[i] = rand.Int32N(10)
 			}
-		}
-		for i := range classes {
 			image := pixels[i*values : (i+1)*values]
-			switch constant := slices.Min(image) == slices.Max(image); {
-			case kind == "nothing", kind == "nothing but extremes" && !constant, kind == "often nothing" && image[0]%4 == 0:
+			constant := func() bool { return slices.Min(image) == slices.Max(image) }
+			if kind == "nothing" || kind == "nothing but extremes" && !constant() || kind == "often nothing" && image[0]%4 == 0 {
 				classes[i] = -1
 			}
 		}

@@ -64,7 +64,7 @@ func TestReadersRefuseBrokenHeaders(t *testing.T) {
 	dir := t.TempDir()
 	model, ledger, scored := filepath.Join(dir, "net"), filepath.Join(dir, "run.ledger"), filepath.Join(dir, "scored.ledger")
 	if _, err := outputOf(t, "train", "--data", "synthetic[count=8]", "--test", "synthetic/test[count=2]", "--epochs", "1",
-		"--batch", "8", "--sigma", "0.25", "--seed", "3", "--engine", "go", "--out", model); err != nil {
+		"--width", "0.25", "--batch", "8", "--sigma", "0.25", "--seed", "3", "--engine", "go", "--out", model); err != nil {
 		t.Fatal(err)
 	}
 	certify := "certify --model " + model + " --engine go --data synthetic/test[count=2] --sigma 0.25 --n 100 --block 50 " +

@@ -41,10 +41,10 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// guessing writes a model file of a network as it is before training.
+// guessing writes a model file of a narrow network as it is before training.
 func guessing(t *testing.T) string {
 	t.Helper()
-	a := nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10}
+	a := nets.Architecture{Name: "small-cnn", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Width: 0.25}
 	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: strings.Fields("disc ring square frame diamond triangle plus cross rows columns")}}
 	for _, tensor := range a.Tensors() {
 		m.Weights = append(m.Weights, modelfile.Tensor{Name: tensor.Name, Shape: tensor.Shape, Values: tensor.Initialize(1)})

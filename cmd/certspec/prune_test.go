@@ -25,7 +25,7 @@ func TestPruneAndInterpolate(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	train := func(out string, more ...string) {
 		t.Helper()
-		args := append(strings.Fields("train --data synthetic[count=32] --test synthetic/test[count=8] --net small-cnn --epochs 1 --batch 16 --engine go --out"), at(out))
+		args := append(strings.Fields("train --data synthetic[count=32] --test synthetic/test[count=8] --net small-cnn --width 0.25 --epochs 1 --batch 16 --engine go --out"), at(out))
 		if code, stdout, stderr := executed(t, append(args, more...)...); code != 0 {
 			t.Fatalf("%v: exit code %d\n%s%s", more, code, stdout, stderr)
 		}

@@ -17,7 +17,7 @@ func TestWarnsOfWhatItSees(t *testing.T) {
 	dir := t.TempDir()
 	trained, whole := filepath.Join(dir, "net"), filepath.Join(dir, "net.intnet")
 	for _, args := range []string{
-		"train --data synthetic[count=8] --test synthetic/test[count=2] --epochs 1 --batch 8 --sigma 0.25 --engine go --out " + trained,
+		"train --data synthetic[count=8] --test synthetic/test[count=2] --epochs 1 --batch 8 --width 0.25 --sigma 0.25 --engine go --out " + trained,
 		"quantize " + guessing(t) + " --data synthetic/train[range=0:20] --sigma 0.25 --calibrate 20 --out " + whole,
 	} {
 		if text, code := output(t, strings.Fields(args)...); code != 0 {
