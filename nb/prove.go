@@ -96,8 +96,8 @@ func strengthFigures(files []*strength.File) (shown []any) {
 	return append(shown, t)
 }
 
-// strengthBars draws the proven strengths of each image that is right as a bar, and a mark at the first one beyond; each
-// proof is a panel.
+// strengthBars draws the proven strengths of each image that is right as a bar, and a mark at the first one beyond;
+// each proof is a panel.
 func strengthBars(name string, files []*strength.File) *Figure {
 	h := files[0].Header
 	title := fmt.Sprintf("The class is proven along each bar\n%s, %s images, %s", printable.DataName(h.Data.Name),

@@ -145,7 +145,8 @@ func (c Claim) span() (least, most float64) {
 
 // quantityNames are quantities as readers call them, by the first word of their names.
 var quantityNames = map[string]string{"acr": "ACR", "ca": "certified accuracy", "kept": "kept radius", "gauc": "GAUC",
-	"aauc": "AAUC", "auc": "AUC", "cce": "CCE", "cbs": "CBS", "ace": "AdaECE", "r2": "R² by", "slope": "slope by", "er": "effective robustness of",
+	"aauc": "AAUC", "auc": "AUC", "cce": "CCE", "cbs": "CBS", "ace": "AdaECE", "r2": "R² by", "slope": "slope by",
+	"er":     "effective robustness of",
 	"spread": "spread of effective robustness over"}
 
 // Say is the claim in words.

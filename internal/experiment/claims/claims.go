@@ -110,7 +110,8 @@ func Tables(l *recipe.Library, name string, families []Family) (all []*table.Tab
 func Readable(l *recipe.Library, j study.Judged) study.Judged {
 	c := &j.Claim
 	word, _, _ := strings.Cut(c.What, " ")
-	ofGroups := slices.Contains([]string{"r2", "slope", "er", "spread"}, word) || word == "accuracy" && j.Set != study.OwnImages
+	ofGroups := slices.Contains([]string{"r2", "slope", "er", "spread"}, word) ||
+		word == "accuracy" && j.Set != study.OwnImages
 	for _, row := range []*string{&c.Row, &c.Than} {
 		if r, err := l.Recipe(*row); err == nil {
 			*row = r.Title
