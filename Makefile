@@ -146,7 +146,7 @@ python:
 
 kernels:
 	go test -tags "external $(TAGS)" -timeout 30m -run '$(KERNELS)' ./internal/external
-	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
+	go test -tags "external $(TAGS)" -timeout 20m -v -run 'ExternalDrawn|DrawnMisreadings' ./engine/onnx
 
 # One after the other: a target has all processors. Unlimited, the
 # shortening of a single input takes up to a minute, in which nothing else is tried.
