@@ -29,7 +29,7 @@ import (
 //
 // Counts prove nothing about a model whose answer depends on the batch or on chance. So some noise samples are asked
 // again during the run, one call in about 150, in other arrangements; an answer that changes stops it with a
-// classifier.ErrImpure. A file beside the ledger has what was compared. Before a run, preflight.Run looks more
+// classifier.ErrImpure. A file beside the ledger has what was compared. Before a run, nb.Preflight looks more
 // closely. The program keeps the answers of that look in ctx: those that differ at the end, or where a run goes on,
 // are a classifier.ErrImpure, too. A ledger that was contradicted gets no claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {

@@ -33,7 +33,7 @@ func (c Certificate) String() string {
 // CertifyOne certifies one image (HWC, of the model's shape), for services. It needs no data set, keeps no ledger, and
 // is safe for concurrent use. Options.Ledger, Options.Shard and Options.Scores must be unset. Unless chosen, the seed
 // follows from model, image and settings, so that asking again gives the same answer. It does not test that the model
-// is a deterministic function of one image, which its claims rest on: see preflight.Run.
+// is a deterministic function of one image, which its claims rest on: see nb.Preflight.
 //
 // If the deadline of ctx comes first, the rules Staged and Betting give the result of their last completed look, marked
 // as cut. It holds with the same probability, since their bounds hold at all looks together. Without a completed look,

@@ -267,7 +267,7 @@ func (r *reach) declared(t *types.Named, at string) {
 }
 
 // nested are fields of options that are structs of options, for now.
-var nested = []string{"engine/onnx.Options.Card", "preflight.Options.Run"}
+var nested = []string{"engine/onnx.Options.Card"}
 
 // Every option is settable in one literal: a struct of options is flat, so that Options{Sigma: .25} compiles and a reader
 // finds each field in one place.

@@ -5,22 +5,11 @@ import (
 	"math"
 	"strings"
 
-	"github.com/certspec/certspec/internal/preflight"
 	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/model"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 )
-
-// Wrong are the checks of preflight that found something.
-func Wrong(r *preflight.Report) (found []preflight.Check) {
-	for _, c := range r.Checks {
-		if c.Verdict != preflight.OK {
-			found = append(found, c)
-		}
-	}
-	return found
-}
 
 // Runs reports whether a network runs here; false where ONNX Runtime is missing. Other faults end the cell.
 func Runs(m *model.Model) bool {
