@@ -3,6 +3,7 @@ package onnx
 import (
 	"math"
 	"sync"
+	"unsafe"
 
 	"github.com/x448/float16"
 
@@ -172,12 +173,53 @@ type values struct {
 	doubles []float64
 	halves  []uint16
 	bytes   []uint8
+	wholes  []int64 // of a shape
 }
 
-// found is an output whose shape the graph need not tell; its values are empty where they are no float32 or float64.
-type found struct {
-	dims []int64
+// array is a tensor.
+type array struct {
 	values
+	dims []int64
+}
+
+// newArray makes an array of zeros.
+func newArray(kind onnxfile.Type, dims ...int64) *array {
+	a, n := &array{dims: dims}, int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	switch kind {
+	case onnxfile.Float32:
+		a.floats = make([]float32, n)
+	case onnxfile.Float64:
+		a.doubles = make([]float64, n)
+	case onnxfile.Uint8:
+		a.bytes = make([]uint8, n)
+	case onnxfile.Float16:
+		a.halves = make([]uint16, n)
+	default:
+		panic("onnx: array of " + kind.String())
+	}
+	return a
+}
+
+// raw is the memory of the values.
+func (v *values) raw() []byte {
+	switch {
+	case v.floats != nil:
+		return rawOf(v.floats)
+	case v.doubles != nil:
+		return rawOf(v.doubles)
+	case v.halves != nil:
+		return rawOf(v.halves)
+	case v.wholes != nil:
+		return rawOf(v.wholes)
+	}
+	return v.bytes
+}
+
+func rawOf[T any](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
 // logits appends the values of an output as float32.

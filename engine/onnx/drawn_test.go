@@ -43,7 +43,7 @@ const drawnPoints = 40
 type executed struct {
 	name    string
 	net     *drawnet.Network
-	session *ort.DynamicAdvancedSession
+	session ortSession
 }
 
 func execute(net *drawnet.Network, name string, level ort.GraphOptimizationLevel) (*executed, error) {
@@ -64,16 +64,12 @@ func execute(net *drawnet.Network, name string, level ort.GraphOptimizationLevel
 	if err != nil {
 		return nil, err
 	}
-	return &executed{name, net, session}, nil
+	return &executed{name, net, ortSession{session}}, nil
 }
 
 // at gives the outputs for a batch of points.
 func (e *executed) at(points ...[]float64) ([][]float64, error) {
-	in, err := newArray(e.net.Type, batchOf(len(points), e.net.Input)...)
-	if err != nil {
-		return nil, err
-	}
-	defer in.free()
+	in := newArray(e.net.Type, batchOf(len(points), e.net.Input)...)
 	for i, p := range points {
 		for j, v := range p {
 			switch at := i*len(p) + j; e.net.Type {
@@ -88,31 +84,19 @@ func (e *executed) at(points ...[]float64) ([][]float64, error) {
 	}
 	var values []float64
 	if e.net.Type == onnxfile.Float16 { // of which the binding hands out none of its own
-		out, err := newArray(e.net.Type, batchOf(len(points), e.net.Output[min(1, len(e.net.Output)):])...)
-		if err != nil {
-			return nil, err
-		}
-		defer out.free()
-		if err := e.session.Run([]ort.Value{in.tensor}, []ort.Value{out.tensor}); err != nil {
+		out := newArray(e.net.Type, batchOf(len(points), e.net.Output[min(1, len(e.net.Output)):])...)
+		if err := e.session.evaluate(in, out); err != nil {
 			return nil, err
 		}
 		for _, h := range out.halves {
 			values = append(values, drawnet.FromHalf(h))
 		}
 	} else {
-		outputs := []ort.Value{nil}
-		if err := e.session.Run([]ort.Value{in.tensor}, outputs); err != nil {
+		out, err := e.session.discover(in, 1)
+		if err != nil {
 			return nil, err
 		}
-		defer outputs[0].Destroy()
-		switch out := outputs[0].(type) {
-		case *ort.Tensor[float32]:
-			for _, v := range out.GetData() {
-				values = append(values, float64(v))
-			}
-		case *ort.Tensor[float64]:
-			values = slices.Clone(out.GetData())
-		}
+		values = out[0].float64s()
 	}
 	if len(values) == 0 || len(values)%len(points) != 0 {
 		return nil, fmt.Errorf("%d outputs of %d points", len(values), len(points))
@@ -144,7 +128,7 @@ func examine(net *drawnet.Network, seen *onnxfile.Model, points int) (v verdict)
 	}{{"as written", ort.GraphOptimizationLevelDisableAll}, {"optimised", ort.GraphOptimizationLevelEnableAll}} {
 		e, err := execute(net, how.name, how.level)
 		if err == nil {
-			defer e.session.Destroy()
+			defer e.session.close()
 			_, err = e.at(net.Lower)
 		}
 		switch {

@@ -205,7 +205,7 @@ func (l *Layers) Digest() string {
 // Runtime runs the file of a network on ONNX Runtime, one input at a time.
 type Runtime struct {
 	layers  *Layers
-	session *session
+	session session
 	results []string // of the graph that it gives
 	version string
 }
@@ -238,7 +238,7 @@ func (l *Layers) Runtime(optimised bool) (*Runtime, error) {
 		}
 	}
 	options := Options{Threads: 1, plain: !optimised}
-	r.session, err = openSession(l.source.Path, onnxfile.Encode(&model), l.file.input.Name, r.results, options)
+	r.session, err = openORT(l.source.Path, onnxfile.Encode(&model), l.file.input.Name, r.results, options)
 	if err != nil {
 		return fail(fmt.Errorf("ONNX Runtime %s cannot load it: %w", r.version, err))
 	}
@@ -291,11 +291,7 @@ func (r *Runtime) Version() string { return r.version }
 // float64 are left out.
 func (r *Runtime) Run(x []float64) (map[string][]float64, error) {
 	l := r.layers
-	in, err := newArray(l.file.input.Type, append([]int64{1}, l.dims...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer in.free()
+	in := newArray(l.file.input.Type, append([]int64{1}, l.dims...)...)
 	switch {
 	case l.fill != nil:
 		grid := make([]int16, len(x))

@@ -22,7 +22,7 @@ type network struct {
 	former  string // Identity.Weights in ledgers of the versions 1 and 2
 	details Details
 	layout  layout
-	session *session
+	session session
 	fill    filler
 	tail    []int64 // dims of the output after the batch
 	part    int     // images that a processor takes at once, where the batch is not fixed
@@ -30,6 +30,16 @@ type network struct {
 
 	mu   sync.Mutex
 	free []*buffers // kept for the next call
+}
+
+// session is a network on what runs it. Its methods may be called concurrently.
+type session interface {
+	// evaluate runs the network from one array into another.
+	evaluate(in, out *array) error
+	// discover runs the network and returns its n outputs, whose shapes the graph need not tell. Values of other types
+	// than float32, float64 and int64 are left out.
+	discover(in *array, n int) ([]array, error)
+	close()
 }
 
 // openNetwork takes checked options, and the contents of the file where they do not come
@@ -58,7 +68,7 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	if file.unpacked != nil {
 		data = file.unpacked
 	}
-	session, err := openSession(path, data, file.input.Name, []string{file.output.Name}, options)
+	session, err := openORT(path, data, file.input.Name, []string{file.output.Name}, options)
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
 	}
@@ -148,11 +158,7 @@ func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
 	for i := range grid {
 		grid[i] = int16(random.IntN(pixel.Steps + 1))
 	}
-	in, err := newArray(net.layout.kind, append([]int64{int64(n)}, net.layout.dims...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer in.free()
+	in := newArray(net.layout.kind, append([]int64{int64(n)}, net.layout.dims...)...)
 	net.fill(&in.values, 0, classifier.Batch{N: n, Grid: grid}, 0, n)
 
 	dims, out, err := net.run(in, n, output)
@@ -206,7 +212,7 @@ func (net *network) widen(path string, file *contents, classes int, options Opti
 	if err != nil {
 		return rate, err
 	}
-	session, err := openSession(path, onnxfile.Encode(graph), file.input.Name, []string{file.output.Name}, options)
+	session, err := openORT(path, onnxfile.Encode(graph), file.input.Name, []string{file.output.Name}, options)
 	if err != nil {
 		return rate, fmt.Errorf("with a batch of any size ONNX Runtime cannot load it: %w", err)
 	}
@@ -248,17 +254,23 @@ func (net *network) shapes(path string, m *onnxfile.Model, input string, names [
 	if err != nil {
 		return nil, err
 	}
-	session, err := openSession(path, onnxfile.Encode(graph), input, outputs, Options{Threads: 1})
+	session, err := openORT(path, onnxfile.Encode(graph), input, outputs, Options{Threads: 1})
 	if err != nil {
 		return nil, err
 	}
 	defer session.close()
-	in, err := newArray(net.layout.kind, append([]int64{int64(net.layout.batch)}, net.layout.dims...)...)
+	in := newArray(net.layout.kind, append([]int64{int64(net.layout.batch)}, net.layout.dims...)...)
+	found, err := session.discover(in, len(outputs))
 	if err != nil {
 		return nil, err
 	}
-	defer in.free()
-	return session.shapesOf(in, len(outputs))
+	shapes := make([][]int64, len(found))
+	for i := range found {
+		if shapes[i] = found[i].wholes; shapes[i] == nil {
+			return nil, errors.New("an output is no shape")
+		}
+	}
+	return shapes, nil
 }
 
 func (net *network) run(in *array, n int, output onnxfile.Value) ([]int64, values, error) {
@@ -280,11 +292,7 @@ func (net *network) run(in *array, n int, output onnxfile.Value) ([]int64, value
 		}
 		dims = append(dims, d.Size)
 	}
-	out, err := newArray(output.Type, dims...)
-	if err != nil {
-		return nil, values{}, err
-	}
-	defer out.free()
+	out := newArray(output.Type, dims...)
 	return dims, out.values, net.session.evaluate(in, out)
 }
 
@@ -323,34 +331,26 @@ type buffers struct {
 // keptBuffers bounds the memory that stays for later calls.
 const keptBuffers = 8
 
-func (net *network) take(n int) (*buffers, error) {
+func (net *network) take(n int) *buffers {
 	net.mu.Lock()
+	defer net.mu.Unlock()
 	for i, b := range net.free {
 		if b.n == n {
 			net.free = append(net.free[:i], net.free[i+1:]...)
-			net.mu.Unlock()
-			return b, nil
+			return b
 		}
 	}
-	net.mu.Unlock()
-	in, err := newArray(net.layout.kind, append([]int64{int64(n)}, net.layout.dims...)...)
-	if err != nil {
-		return nil, err
+	return &buffers{
+		n:   n,
+		in:  newArray(net.layout.kind, append([]int64{int64(n)}, net.layout.dims...)...),
+		out: newArray(net.output, append([]int64{int64(n)}, net.tail...)...),
 	}
-	out, err := newArray(net.output, append([]int64{int64(n)}, net.tail...)...)
-	if err != nil {
-		in.free()
-		return nil, err
-	}
-	return &buffers{n: n, in: in, out: out}, nil
 }
 
 func (net *network) giveBack(b *buffers) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
 	if len(net.free) == keptBuffers {
-		net.free[0].in.free()
-		net.free[0].out.free()
 		net.free = append(net.free[:0], net.free[1:]...)
 	}
 	net.free = append(net.free, b)
@@ -359,10 +359,6 @@ func (net *network) giveBack(b *buffers) {
 func (net *network) close() {
 	net.mu.Lock()
 	defer net.mu.Unlock()
-	for _, b := range net.free {
-		b.in.free()
-		b.out.free()
-	}
 	net.free = nil
 	net.session.close()
 }
@@ -401,10 +397,7 @@ func (net *network) evaluate(batch classifier.Batch, first, part int, logits []f
 	if net.layout.batch == 0 {
 		part = n
 	}
-	b, err := net.take(part)
-	if err != nil {
-		return nil, err
-	}
+	b := net.take(part)
 	defer net.giveBack(b)
 	net.fill(&b.in.values, 0, batch, first, n)
 	if rest := part - n; rest > 0 {

@@ -2,11 +2,7 @@
 
 package onnx
 
-import (
-	"errors"
-
-	"github.com/certspec/certspec/internal/onnxfile"
-)
+import "errors"
 
 const (
 	linked    = false
@@ -18,20 +14,6 @@ var errNotLinked = errors.New(notLinked)
 
 func loadLibrary(string) (string, error) { return "", errNotLinked }
 
-type session struct{}
-
-func openSession(path string, data []byte, input string, outputs []string, options Options) (*session, error) {
+func openORT(path string, data []byte, input string, outputs []string, options Options) (session, error) {
 	return nil, errNotLinked
 }
-
-func (s *session) close() {}
-
-func (s *session) evaluate(in, out *array) error                { return errNotLinked }
-func (s *session) shapesOf(in *array, n int) ([][]int64, error) { return nil, errNotLinked }
-func (s *session) discover(in *array, n int) ([]found, error)   { return nil, errNotLinked }
-
-type array struct{ values }
-
-func newArray(kind onnxfile.Type, dims ...int64) (*array, error) { return nil, errNotLinked }
-
-func (a *array) free() {}

@@ -3,27 +3,25 @@
 package onnx
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"unsafe"
 
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// session is a loaded network. Its methods may be called concurrently.
-type session struct {
+// ortSession is a network that ONNX Runtime has loaded.
+type ortSession struct {
 	run *ort.DynamicAdvancedSession
 }
 
-// openSession loads the file at path or, where there is data, that; values in other files are in
+// openORT loads the file at path or, where there is data, that; values in other files are in
 // the folder of path then.
-func openSession(path string, data []byte, input string, outputs []string, options Options) (*session, error) {
+func openORT(path string, data []byte, input string, outputs []string, options Options) (session, error) {
 	settings, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func openSession(path string, data []byte, input string, outputs []string, optio
 	if err != nil {
 		return nil, explain(err)
 	}
-	return &session{run}, nil
+	return ortSession{run}, nil
 }
 
 // withLinkedFiles is a network of bytes with the values of the files beside it, where one of these is
@@ -112,78 +110,52 @@ func withLinkedFiles(data []byte, dir string) ([]byte, error) {
 	return onnxfile.Encode(m), nil
 }
 
-// shapesOf runs a network whose outputs are shapes.
-func (s *session) shapesOf(in *array, n int) ([][]int64, error) {
-	outputs := make([]ort.Value, n)
-	if err := s.run.Run([]ort.Value{in.tensor}, outputs); err != nil {
-		return nil, explain(err)
+func (s ortSession) close() { s.run.Destroy() }
+
+// tensor makes the memory of an array a tensor, until it is destroyed.
+func (a *array) tensor() (ort.Value, error) {
+	shape := ort.NewShape(a.dims...)
+	switch {
+	case a.floats != nil:
+		return ort.NewTensor(shape, a.floats)
+	case a.doubles != nil:
+		return ort.NewTensor(shape, a.doubles)
+	case a.bytes != nil:
+		return ort.NewTensor(shape, a.bytes)
 	}
-	var shapes [][]int64
-	for _, output := range outputs {
-		tensor, ok := output.(*ort.Tensor[int64])
-		if !ok {
-			return nil, errors.New("an output is no shape")
-		}
-		shapes = append(shapes, slices.Clone(tensor.GetData()))
-		output.Destroy()
-	}
-	return shapes, nil
+	return ort.NewCustomDataTensor(shape, a.raw(), ort.TensorElementDataTypeFloat16)
 }
-
-func (s *session) close() { s.run.Destroy() }
-
-// array is a tensor whose memory is Go's.
-type array struct {
-	values
-	tensor ort.Value
-}
-
-func newArray(kind onnxfile.Type, dims ...int64) (*array, error) {
-	a := &array{}
-	var err error
-	switch kind {
-	case onnxfile.Float32:
-		a.floats, a.tensor, err = newTensor[float32](dims)
-	case onnxfile.Float64:
-		a.doubles, a.tensor, err = newTensor[float64](dims)
-	case onnxfile.Uint8:
-		a.bytes, a.tensor, err = newTensor[uint8](dims)
-	case onnxfile.Float16:
-		shape := ort.NewShape(dims...)
-		a.halves = make([]uint16, shape.FlattenedSize())
-		raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.halves))), 2*len(a.halves))
-		a.tensor, err = ort.NewCustomDataTensor(shape, raw, ort.TensorElementDataTypeFloat16)
-	default:
-		panic("onnx: array of " + kind.String())
-	}
-	return a, err
-}
-
-func newTensor[T ort.TensorData](dims []int64) ([]T, ort.Value, error) {
-	tensor, err := ort.NewEmptyTensor[T](ort.NewShape(dims...))
-	if err != nil {
-		return nil, nil, err
-	}
-	return tensor.GetData(), tensor, nil
-}
-
-func (a *array) free() { a.tensor.Destroy() }
 
 // evaluate runs the network from one array into another.
-func (s *session) evaluate(in, out *array) error {
-	if err := s.run.Run([]ort.Value{in.tensor}, []ort.Value{out.tensor}); err != nil {
+func (s ortSession) evaluate(in, out *array) error {
+	output, err := out.tensor()
+	if err != nil {
+		return err
+	}
+	defer output.Destroy()
+	return s.call(in, []ort.Value{output})
+}
+
+// call runs the network. Outputs that are nil are made.
+func (s ortSession) call(in *array, outputs []ort.Value) error {
+	input, err := in.tensor()
+	if err != nil {
+		return err
+	}
+	defer input.Destroy()
+	if err := s.run.Run([]ort.Value{input}, outputs); err != nil {
 		return explain(err)
 	}
 	return nil
 }
 
 // discover runs the network and returns its n outputs. The binding cannot hand out float16 of unknown shape.
-func (s *session) discover(in *array, n int) ([]found, error) {
+func (s ortSession) discover(in *array, n int) ([]array, error) {
 	outputs := make([]ort.Value, n)
-	if err := s.run.Run([]ort.Value{in.tensor}, outputs); err != nil {
-		return nil, explain(err)
+	if err := s.call(in, outputs); err != nil {
+		return nil, err
 	}
-	all := make([]found, n)
+	all := make([]array, n)
 	for i, output := range outputs {
 		all[i].dims = output.GetShape()
 		switch tensor := output.(type) {
@@ -191,6 +163,8 @@ func (s *session) discover(in *array, n int) ([]found, error) {
 			all[i].floats = slices.Clone(tensor.GetData())
 		case *ort.Tensor[float64]:
 			all[i].doubles = slices.Clone(tensor.GetData())
+		case *ort.Tensor[int64]:
+			all[i].wholes = slices.Clone(tensor.GetData())
 		}
 		output.Destroy()
 	}
