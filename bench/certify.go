@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/openvino"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -58,13 +59,21 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				}
 			}
 			c.references = len(certifyEngines(s.backend))
-			c.entries = append(c.entries, entry{"certspec: rs.Certify with noise and ledger, onnxruntime, 8-bit " +
-				"integers", &gated{
-				open: func() (classifier.Classifier, func(), error) { return integerNet(ctx, arch) },
-				work: func(ctx context.Context, model classifier.Classifier) error {
-					return certifyForEver(ctx, model, batch)
-				},
-			}})
+			const eightBit = ", 8-bit integers"
+			for _, on := range []string{engine.ONNXRuntime + eightBit, engine.OpenVINO,
+				engine.OpenVINO + ",precision=bf16", engine.OpenVINO + eightBit} {
+				choice, integers := strings.CutSuffix(on, eightBit)
+				open := randomNet
+				if integers {
+					open = integerNet
+				}
+				c.entries = append(c.entries, entry{"certspec: rs.Certify with noise and ledger, " + on, &gated{
+					open: func() (classifier.Classifier, func(), error) { return open(ctx, arch, choice) },
+					work: func(ctx context.Context, model classifier.Classifier) error {
+						return certifyForEver(ctx, model, batch)
+					},
+				}})
+			}
 			c.entries = append(c.entries, integerEntries(arch, batch, certifyForEver, classifyForEver)...)
 			w := work{Task: "certify", Net: name, Batch: batch}
 			c.entries = append(c.entries, pythonEntries(python, scripts, w)...)
@@ -106,10 +115,8 @@ func architecture(name string) (nets.Architecture, error) {
 // randomNet opens a net with random weights on an engine, whose library it fetches where it is
 // missing, and returns what closes it.
 func randomNet(ctx context.Context, a nets.Architecture, choice string) (classifier.Classifier, func(), error) {
-	if choice == engine.ONNXRuntime {
-		if err := needLibrary(ctx); err != nil {
-			return nil, nil, err
-		}
+	if err := needEngine(ctx, choice); err != nil {
+		return nil, nil, err
 	}
 	dir, err := os.MkdirTemp("", "certspec-bench-")
 	if err != nil {
@@ -151,9 +158,9 @@ func writeRandom(dir string, a nets.Architecture) (path string, err error) {
 	return path, modelfile.Write(path, m)
 }
 
-// integerNet is randomNet in 8-bit integers on ONNX Runtime, as by certspec quantize.
-func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier, func(), error) {
-	if err := needLibrary(ctx); err != nil {
+// integerNet is randomNet in 8-bit integers, as by certspec quantize.
+func integerNet(ctx context.Context, a nets.Architecture, choice string) (classifier.Classifier, func(), error) {
+	if err := errors.Join(needLibrary(ctx), needEngine(ctx, choice)); err != nil { // quantize needs the first
 		return nil, nil, err
 	}
 	dir, err := os.MkdirTemp("", "certspec-bench-")
@@ -178,15 +185,26 @@ func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier
 	if err := float.Quantize(ctx, images.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), sigma, 1, quantized); err != nil {
 		return nil, nil, err
 	}
-	file, err := os.ReadFile(quantized)
+	model, err := engine.Open(quantized, engine.Backend(choice))
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := onnx.FromBytes(quantized, file, onnx.Options{})
-	if err != nil {
+	if _, err := model.Warnings(); err != nil { // it reads the file
 		return nil, nil, err
 	}
 	return model, func() { model.Close() }, nil
+}
+
+// needEngine fetches ONNX Runtime or OpenVINO where one is chosen and missing.
+func needEngine(ctx context.Context, choice string) error {
+	if strings.HasPrefix(choice, engine.OpenVINO) {
+		_, err := openvino.Install(ctx, progress.Messages(say))
+		return err
+	}
+	if choice == engine.ONNXRuntime {
+		return needLibrary(ctx)
+	}
+	return nil
 }
 
 // needLibrary fetches ONNX Runtime where it is missing.

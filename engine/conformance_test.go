@@ -40,6 +40,10 @@ var ways = []way{
 		engines.NeedONNXRuntime(t)
 		return open(t, path, engine.Backend(engine.ONNXRuntime))
 	}},
+	{"model file on OpenVINO", func(t *testing.T, path string) classifier.Classifier {
+		engines.NeedOpenVINO(t)
+		return open(t, path, engine.Backend(engine.OpenVINO))
+	}},
 	{"ONNX file", func(t *testing.T, path string) classifier.Classifier {
 		engines.NeedONNXRuntime(t)
 		return open(t, writeONNX(t, path))
@@ -161,7 +165,7 @@ func TestNaNWeights(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			var m classifier.Classifier
 			switch r.name {
-			case "model file on ONNX Runtime":
+			case "model file on ONNX Runtime", "model file on OpenVINO":
 				t.Skip("refuses the weights: TestNaNWeightsOnONNXRuntime")
 			case "ONNX file":
 				engines.NeedONNXRuntime(t)

@@ -29,7 +29,7 @@ import (
 type Option func(*Model)
 
 // Backend orders an engine instead of the one that Chosen names: "xla", "go" or another
-// choice of backend.Open, or ONNXRuntime.
+// choice of backend.Open, ONNXRuntime or OpenVINO.
 func Backend(choice string) Option { return func(m *Model) { m.choice = choice } }
 
 // Progress reports what takes long before a model answers: the comparison of layers.
@@ -70,6 +70,12 @@ func Open(path string, options ...Option) (*Model, error) {
 	m := &Model{path: path}
 	for _, option := range options {
 		option(m)
+	}
+	if strings.HasPrefix(m.choice, OpenVINO) && !m.whole() { // it takes the place of ONNX Runtime
+		if m.onnx.Provider == "cuda" {
+			return nil, fmt.Errorf("engine: %s: the provider cuda is for %s; the engine is %s", path, ONNXRuntime, m.choice)
+		}
+		m.onnx.Provider, m.choice = m.choice, ONNXRuntime
 	}
 	if onnxfile.IsName(path) {
 		return m.openFile()
@@ -114,7 +120,7 @@ func otherForm(path string) error {
 func (m *Model) engine() (*backend.Backend, error) {
 	b, err := backend.Open(m.choice)
 	if errors.Is(err, backend.ErrUnknown) {
-		err = fmt.Errorf("%w, or %s", err, ONNXRuntime)
+		err = fmt.Errorf("%w, %s or %s", err, ONNXRuntime, OpenVINO)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)

@@ -12,8 +12,12 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 )
 
-// ONNXRuntime is the choice of Backend for ONNX Runtime on the CPU.
-const ONNXRuntime = "onnxruntime"
+// Choices of Backend for ONNX Runtime and OpenVINO on the CPU. Behind OpenVINO may stand ",precision=" and f32 (the
+// default), bf16 or f16.
+const (
+	ONNXRuntime = "onnxruntime"
+	OpenVINO    = "openvino"
+)
 
 // ONNX says how to open an ONNX file; for a model file, which says itself how images enter, only the
 // library, its threads and its provider count.

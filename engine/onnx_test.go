@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/openvino"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
@@ -80,6 +81,27 @@ func TestNoONNXRuntime(t *testing.T) {
 		t.Error("no error without a library")
 	} else if _, linked := onnx.Library(""); errors.Is(linked, onnx.ErrNoLibrary) && !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
 		t.Errorf("%v; expected how to get the library", err)
+	}
+}
+
+// OpenVINO runs where it is ordered, or not at all: nothing else takes its place, and it takes nothing's place.
+func TestNoOpenVINO(t *testing.T) {
+	t.Setenv("CERTSPEC_CACHE", t.TempDir())
+	path := write(t, nil)
+	for _, file := range []string{path, writeONNX(t, path)} {
+		_, err := open(t, file, engine.Backend("openvino,precision=bf16")).Info()
+		if !errors.Is(err, openvino.ErrNotInstalled) {
+			t.Errorf("%s: %v; expected that it is not installed", file, err)
+		}
+		if _, err := engine.Open(file, engine.Backend("openvino"), engine.ONNX(onnx.Options{Provider: "cuda"})); err == nil {
+			t.Errorf("%s: the provider cuda is forgotten", file)
+		}
+	}
+	for variable, value := range map[string]string{"CERTSPEC_BACKEND": "openvino", onnx.Variable: ""} {
+		t.Setenv(variable, value)
+		if chosen, err := engine.Chosen(); chosen == engine.OpenVINO {
+			t.Errorf("%s=%s chooses %s, %v", variable, value, chosen, err)
+		}
 	}
 }
 

@@ -89,6 +89,8 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 		"--engine with --exec":                  {"--exec", "python x.py", "--engine", "go"},
 		"--model with --exec":                   {"--exec", "python x.py", "--model", "nets/mine"},
 		"--threads: it is for ONNX Runtime":     {"--model", "nets/mine", "--engine", "xla", "--threads", "2"},
+		"--lib: it is for ONNX Runtime, and":    {"--model", file, "--engine", "openvino", "--lib", names},
+		"take --engine openvino":                {"--model", file, "--provider", "openvino"},
 		"--threads 0":                           {"--model", file, "--threads", "0"},
 		"--scale 0":                             {"--model", file, "--scale", "0"},
 		"scale NaN":                             {"--model", file, "--scale", "NaN"},

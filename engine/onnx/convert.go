@@ -179,12 +179,13 @@ type values struct {
 // array is a tensor.
 type array struct {
 	values
+	kind onnxfile.Type
 	dims []int64
 }
 
 // newArray makes an array of zeros.
 func newArray(kind onnxfile.Type, dims ...int64) *array {
-	a, n := &array{dims: dims}, int64(1)
+	a, n := &array{kind: kind, dims: dims}, int64(1)
 	for _, d := range dims {
 		n *= d
 	}
@@ -197,6 +198,8 @@ func newArray(kind onnxfile.Type, dims ...int64) *array {
 		a.bytes = make([]uint8, n)
 	case onnxfile.Float16:
 		a.halves = make([]uint16, n)
+	case onnxfile.Int64:
+		a.wholes = make([]int64, n)
 	default:
 		panic("onnx: array of " + kind.String())
 	}

@@ -30,7 +30,11 @@ var explanations = []struct {
 var preamble = regexp.MustCompile(`^(Error creating C session from file: |Error creating C session: |` +
 	`Error running network: |Load model from .* failed:|/\S+\.(cc|h|cpp):\d+ .*?\) )+`)
 
-// explain turns an error of ONNX Runtime into one sentence.
+// wrapping is the same in what OpenVINO says.
+var wrapping = regexp.MustCompile(`Exception from \S+:\d+: |Check '.*?' failed at \S+: |` +
+	`FrontEnd API failed with \w+: |Summary: -- | To facilitate the conversion of unsupported operations, .*$`)
+
+// explain turns an error of ONNX Runtime or OpenVINO into one sentence.
 func explain(err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	for _, e := range explanations {
@@ -38,5 +42,5 @@ func explain(err error) error {
 			return errors.New(string(e.pattern.ExpandString(nil, e.meaning, text, found)))
 		}
 	}
-	return errors.New(preamble.ReplaceAllString(text, ""))
+	return errors.New(wrapping.ReplaceAllString(preamble.ReplaceAllString(text, ""), ""))
 }

@@ -238,7 +238,7 @@ func (l *Layers) Runtime(optimised bool) (*Runtime, error) {
 		}
 	}
 	options := Options{Threads: 1, plain: !optimised}
-	r.session, err = openORT(l.source.Path, onnxfile.Encode(&model), l.file.input.Name, r.results, options)
+	r.session, err = openSession(l.source.Path, onnxfile.Encode(&model), l.file.input.Name, r.results, options)
 	if err != nil {
 		return fail(fmt.Errorf("ONNX Runtime %s cannot load it: %w", r.version, err))
 	}

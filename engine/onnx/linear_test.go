@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/openvino"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 )
@@ -238,44 +239,55 @@ func TestForms(t *testing.T) {
 			case l.kind == onnxfile.Float16 || l.output == onnxfile.Float16:
 				tolerance = 5e-3
 			}
-			model, err := Open(write(t, file), Options{Card: l.card})
-			if err != nil {
-				t.Fatal(err)
-			}
-			const n = 21
-			grid := noisy(l.shape, n)
-			real := classifier.Batch{N: n, Real: make([]float32, len(grid.Grid))}
-			for i, v := range grid.Grid {
-				real.Real[i] = float32(v) / pixel.Steps
-			}
-			for form, batch := range map[string]classifier.Batch{"grid": grid, "real": real} {
-				result := classifier.Result{Classes: make([]int32, n), Scores: make([]float32, n*l.classes)}
-				if err := model.Classify(t.Context(), batch, &result); err != nil {
-					t.Fatal(err)
+			path := write(t, file)
+			for _, provider := range []string{"cpu", "openvino"} {
+				if _, err := openvino.Library(); err == nil || provider == "cpu" {
+					l.check(t, path, provider, tolerance)
 				}
-				for i := range n {
-					want := softmax(l.logits(func(j int) float64 { return float64(grid.Grid[i*l.shape.Len()+j]) / 255 }))
-					got := result.Scores[i*l.classes : (i+1)*l.classes]
-					for c := range want {
-						if d := math.Abs(want[c] - float64(got[c])); d > tolerance {
-							t.Fatalf("%s form, image %d: scores %v; expected %v", form, i, got, want)
-						}
-					}
-					if best := slices.Index(want, slices.Max(want)); int(result.Classes[i]) != best {
-						t.Fatalf("%s form, image %d: class %d of scores %v", form, i, result.Classes[i], want)
-					}
-				}
-			}
-			details, err := model.Details()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := map[bool]string{true: Probabilities, false: Logits}[l.softmax]; details.Scores != want {
-				t.Errorf("%s; expected %s", details.Scores, want)
-			}
-			if from := "the graph ends in a softmax"; l.softmax && details.ScoresFrom != from {
-				t.Errorf("%s; expected that %s", details.ScoresFrom, from)
 			}
 		})
+	}
+}
+
+// check compares scores with those in closed form.
+func (l *linear) check(t *testing.T, path, provider string, tolerance float64) {
+	t.Helper()
+	model, err := Open(path, Options{Card: l.card, Provider: provider})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 21
+	grid := noisy(l.shape, n)
+	real := classifier.Batch{N: n, Real: make([]float32, len(grid.Grid))}
+	for i, v := range grid.Grid {
+		real.Real[i] = float32(v) / pixel.Steps
+	}
+	for form, batch := range map[string]classifier.Batch{"grid": grid, "real": real} {
+		result := classifier.Result{Classes: make([]int32, n), Scores: make([]float32, n*l.classes)}
+		if err := model.Classify(t.Context(), batch, &result); err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			want := softmax(l.logits(func(j int) float64 { return float64(grid.Grid[i*l.shape.Len()+j]) / 255 }))
+			got := result.Scores[i*l.classes : (i+1)*l.classes]
+			for c := range want {
+				if d := math.Abs(want[c] - float64(got[c])); d > tolerance {
+					t.Fatalf("%s, %s form, image %d: scores %v; expected %v", provider, form, i, got, want)
+				}
+			}
+			if best := slices.Index(want, slices.Max(want)); int(result.Classes[i]) != best {
+				t.Fatalf("%s, %s form, image %d: class %d of scores %v", provider, form, i, result.Classes[i], want)
+			}
+		}
+	}
+	details, err := model.Details()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[bool]string{true: Probabilities, false: Logits}[l.softmax]; details.Scores != want {
+		t.Errorf("%s; expected %s", details.Scores, want)
+	}
+	if from := "the graph ends in a softmax"; l.softmax && details.ScoresFrom != from {
+		t.Errorf("%s; expected that %s", details.ScoresFrom, from)
 	}
 }

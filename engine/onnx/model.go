@@ -15,29 +15,34 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/openvino"
 )
 
 // Options says how to open a file. The zero value works for a file that takes images in
 // [0, 1] and says of itself all that Card could say.
 type Options struct {
 	Card
-	Library  string // path of ONNX Runtime's library; "": see Library
-	Threads  int    // threads inside one call; 0: 1, which is fastest where several calls run at once
-	Provider string // "cpu" (also ""), or "cuda" with a library that was built for it
+	Library string // path of ONNX Runtime's library; "": see Library
+	Threads int    // threads inside one call; 0: 1, which is fastest where several calls run at once
+	// "cpu" (also ""), or "cuda" with a library that was built for it; "openvino", or "openvino,precision=" with bf16 or
+	// f16, runs the network on OpenVINO instead
+	Provider string
 
 	// KeepBatch leaves a batch of fixed size as it is. Without it, a graph that computes image by
 	// image gets a batch of any size, which is another identity; runs that an earlier version began
 	// go on with it.
 	KeepBatch bool
 
-	plain  bool // without the optimiser of graphs
-	beside bool // contents have constants in files beside the path
+	plain     bool   // without the optimiser of graphs
+	beside    bool   // contents have constants in files beside the path
+	precision string // of OpenVINO; "": ONNX Runtime
 }
 
 // Model is an ONNX file as a classifier.
@@ -111,10 +116,16 @@ func (o *Options) check() error {
 	if err := o.Card.Check(); err != nil {
 		return err
 	}
-	switch o.Provider {
-	case "":
+	option, vino := strings.CutPrefix(o.Provider, openVINO)
+	precision, found := strings.CutPrefix(cmp.Or(option, ",precision=f32"), ",precision=")
+	switch {
+	case vino && !(found && slices.Contains(openvino.Precisions, precision)):
+		return fmt.Errorf("engine %q; expected openvino, or openvino,precision= with f32, bf16 or f16", o.Provider)
+	case vino:
+		o.precision = precision
+	case o.Provider == "":
 		o.Provider = "cpu"
-	case "cpu", "cuda":
+	case o.Provider == "cpu", o.Provider == "cuda":
 	default:
 		return fmt.Errorf("provider %q; expected cpu or cuda", o.Provider)
 	}
@@ -163,7 +174,7 @@ type Details struct {
 	ClassNames []string          `json:"class_names,omitempty"`
 	Input      Card              `json:"input"`              // what the images go through before the network
 	Metadata   map[string]string `json:"metadata,omitempty"` // the file's own
-	Engine     string            `json:"engine,omitempty"`   // that runs the layers of the file; "": ONNX Runtime
+	Engine     string            `json:"engine,omitempty"`   // that runs the file or its layers; "": ONNX Runtime
 	Layers     string            `json:"layers,omitempty"`   // whether they were compared with ONNX Runtime
 	Library    string            `json:"library"`            // version of the engine
 	Provider   string            `json:"provider"`

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -181,9 +182,11 @@ func TestBadOptions(t *testing.T) {
 	path := write(t, l.model())
 	for want, options := range map[string]Options{
 		"provider \"tpu\"": {Provider: "tpu"},
-		"-1 threads":       {Threads: -1},
-		"std NaN":          {Card: Card{Std: []float64{math.NaN()}}},
-		"mean +Inf":        {Card: Card{Mean: []float64{0, math.Inf(1)}}},
+		`engine "openvino,precision=x"; expected openvino, or`: {Provider: "openvino,precision=x"},
+		`engine "openvino:bf16"; expected openvino, or`:        {Provider: "openvino:bf16"},
+		"-1 threads": {Threads: -1},
+		"std NaN":    {Card: Card{Std: []float64{math.NaN()}}},
+		"mean +Inf":  {Card: Card{Mean: []float64{0, math.Inf(1)}}},
 	} {
 		if _, err := Open(path, options); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; expected an error with %q", err, want)
@@ -416,6 +419,21 @@ func TestLargeBatch(t *testing.T) {
 	for i, got := range classify(batch) {
 		if math.Abs(float64(got-want[i])) > 1e-6 {
 			t.Fatalf("score %d is %v in a batch of %d and %v alone", i, got, batch.N, want[i])
+		}
+	}
+}
+
+// What OpenVINO says becomes one sentence without its sources.
+func TestOpenVINOExplained(t *testing.T) {
+	for text, want := range map[string]string{
+		"Exception from src/inference/src/cpp/core.cpp:105:\nCheck 'false' failed at src/frontends/report.cpp:151:\n" +
+			"FrontEnd API failed with OpConversionFailure:\nModel wasn't fully converted.\nSummary:\n" +
+			"-- No conversion rule found for operations: Det-17\nTo facilitate the conversion of unsupported operations, " +
+			"refer to Frontend Extension documentation: https://docs.openvino.ai/x.html \n\n\n": "Model wasn't fully converted. No conversion rule found for operations: Det-17",
+		"no reason given": "no reason given",
+	} {
+		if got := explain(errors.New(text)).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

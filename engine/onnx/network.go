@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/host"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/openvino"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -42,6 +45,50 @@ type session interface {
 	close()
 }
 
+// openVINO is the provider that takes OpenVINO in the place of ONNX Runtime, and its name in identities.
+const openVINO = "openvino"
+
+// load finds the library of the options, and gives its name and version.
+func (o *Options) load() (name, version string, err error) {
+	if o.precision != "" {
+		_, err := openvino.Library()
+		return "OpenVINO", openvino.Version, err
+	}
+	library, err := Library(o.Library)
+	if err != nil {
+		return "", "", err
+	}
+	version, err = loadLibrary(library)
+	return "ONNX Runtime", version, err
+}
+
+// openSession loads the file at path or, where there is data, that; values in other files are in
+// the folder of path then.
+func openSession(path string, data []byte, input string, outputs []string, options Options) (session, error) {
+	if options.precision == "" {
+		return openORT(path, data, input, outputs, options)
+	}
+	if data == nil {
+		var err error
+		if data, err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+	}
+	m, err := onnxfile.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if external, err := m.ExternalFiles(); err != nil {
+		return nil, err
+	} else if len(external) > 0 {
+		if err := m.Load(filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+		data = onnxfile.Encode(m)
+	}
+	return openOpenVINO(data, input, outputs, options)
+}
+
 // openNetwork takes checked options, and the contents of the file where they do not come
 // from path.
 func openNetwork(path string, data []byte, options Options) (*network, error) {
@@ -57,24 +104,20 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := Library(options.Library)
-	if err != nil {
-		return nil, err
-	}
-	version, err := loadLibrary(library)
+	runtime, version, err := options.load()
 	if err != nil {
 		return nil, err
 	}
 	if file.unpacked != nil {
 		data = file.unpacked
 	}
-	session, err := openORT(path, data, file.input.Name, []string{file.output.Name}, options)
+	session, err := openSession(path, data, file.input.Name, []string{file.output.Name}, options)
 	if err != nil {
-		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
+		return nil, fmt.Errorf("%s %s cannot load it: %w", runtime, version, err)
 	}
 	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads),
 		output: file.output.Type, part: cachedPart}
-	rows, err := net.trial(file.output)
+	rows, err := net.trial(file.output, runtime)
 	if err != nil {
 		session.close()
 		return nil, err
@@ -105,7 +148,11 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	d.Library, d.Provider, d.Threads = version, options.Provider, options.Threads
 	net.former = strings.Join(append([]string{file.former}, function...), ", ")
 	net.info = d.info(layout, classes, append([]string{file.digest}, function...))
-	id.Engine, id.EngineVersion = "onnxruntime", version+" "+options.Provider
+	id.Engine = "onnxruntime"
+	if options.precision != "" {
+		id.Engine, d.Engine, d.Provider = openVINO, runtime, "cpu, precision="+options.precision
+	}
+	id.EngineVersion = version + " " + d.Provider
 	id.Threads, id.InstructionSet = options.Threads, host.InstructionSet()
 	return net, nil
 }
@@ -148,7 +195,7 @@ var errOneOutput = errors.New("it has one output value per image; expected one p
 
 // trial evaluates a few noisy images, learns the shape of the output from them, and returns
 // a row of outputs for each.
-func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
+func (net *network) trial(output onnxfile.Value, runtime string) ([][]float32, error) {
 	n := 4
 	if net.layout.batch > 0 {
 		n = net.layout.batch
@@ -163,7 +210,7 @@ func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
 
 	dims, out, err := net.run(in, n, output)
 	if err != nil {
-		return nil, fmt.Errorf("ONNX Runtime cannot run it: %w", err)
+		return nil, fmt.Errorf("%s cannot run it: %w", runtime, err)
 	}
 	classes, wide := 1, 0
 	for _, d := range dims[min(1, len(dims)):] {
@@ -207,14 +254,14 @@ func (net *network) widen(path string, file *contents, classes int, options Opti
 
 	graph, err := symbolic(file.model, file.input.Name, file.output.Name, func(m *onnxfile.Model,
 		names []string) ([][]int64, error) {
-		return net.shapes(path, m, file.input.Name, names)
+		return net.shapes(path, m, file.input.Name, names, Options{Threads: 1, precision: options.precision})
 	})
 	if err != nil {
 		return rate, err
 	}
-	session, err := openORT(path, onnxfile.Encode(graph), file.input.Name, []string{file.output.Name}, options)
+	session, err := openSession(path, onnxfile.Encode(graph), file.input.Name, []string{file.output.Name}, options)
 	if err != nil {
-		return rate, fmt.Errorf("with a batch of any size ONNX Runtime cannot load it: %w", err)
+		return rate, fmt.Errorf("with a batch of any size it cannot be loaded: %w", err)
 	}
 	wide := &network{layout: net.layout, session: session, fill: net.fill, output: net.output, tail: net.tail,
 		part: symbolicPart(net.layout.shape.Len())}
@@ -249,12 +296,13 @@ func (net *network) answers(batch classifier.Batch) (rows []float32, err error) 
 }
 
 // shapes runs the network once and gives the shapes of values inside.
-func (net *network) shapes(path string, m *onnxfile.Model, input string, names []string) ([][]int64, error) {
+func (net *network) shapes(path string, m *onnxfile.Model, input string, names []string,
+	options Options) ([][]int64, error) {
 	graph, outputs, err := withShapes(m, names)
 	if err != nil {
 		return nil, err
 	}
-	session, err := openORT(path, onnxfile.Encode(graph), input, outputs, Options{Threads: 1})
+	session, err := openSession(path, onnxfile.Encode(graph), input, outputs, options)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +417,7 @@ func (net *network) classify(ctx context.Context, batch classifier.Batch, result
 	switch {
 	case net.layout.batch > 0:
 		part = net.layout.batch
-	case net.details.Provider == "cpu":
+	case net.details.Provider != "cuda":
 		part = min(part, net.part)
 	}
 	logits := make([]float32, 0, (batch.N+part)*net.info.Classes)

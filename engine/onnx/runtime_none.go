@@ -17,3 +17,7 @@ func loadLibrary(string) (string, error) { return "", errNotLinked }
 func openORT(path string, data []byte, input string, outputs []string, options Options) (session, error) {
 	return nil, errNotLinked
 }
+
+func openOpenVINO(file []byte, input string, outputs []string, options Options) (session, error) {
+	return nil, errNotLinked
+}

@@ -19,8 +19,7 @@ type ortSession struct {
 	run *ort.DynamicAdvancedSession
 }
 
-// openORT loads the file at path or, where there is data, that; values in other files are in
-// the folder of path then.
+// openORT is openSession on ONNX Runtime.
 func openORT(path string, data []byte, input string, outputs []string, options Options) (session, error) {
 	settings, err := ort.NewSessionOptions()
 	if err != nil {

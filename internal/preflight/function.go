@@ -45,7 +45,7 @@ func softmaxAdvice(info classifier.Info) string {
 	switch info.Identity.Engine {
 	case "pipe":
 		return `let it say output="probabilities"`
-	case "onnxruntime":
+	case "onnxruntime", "openvino":
 		return "take --scores probabilities"
 	}
 	return "leave its softmax out"

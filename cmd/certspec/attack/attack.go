@@ -260,9 +260,10 @@ func (o *options) attack(ctx context.Context, smoothed classifier.Classifier,
 	return perturb.Empirical(ctx, b, file, m, images, o.EmpiricalOptions)
 }
 
-// gradientEngine is the engine that computes gradients where the model runs on a choice: ONNX Runtime cannot.
+// gradientEngine is the engine that computes gradients where the model runs on a choice: ONNX Runtime
+// and OpenVINO cannot.
 func gradientEngine(choice string) string {
-	if choice == "onnxruntime" {
+	if choice == engine.ONNXRuntime || strings.HasPrefix(choice, engine.OpenVINO) {
 		return ""
 	}
 	return choice

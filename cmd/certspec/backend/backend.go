@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/openvino"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -23,7 +24,8 @@ import (
 func Command() *cobra.Command {
 	return cli.Noun("backend", "Find, install and check the engines that run networks",
 		`Find, install and check the engines that run networks, best first: XLA on a GPU, ONNX Runtime (which cannot
-train), XLA on the CPU, the Go backend. certspec help model says how one is chosen.`,
+train), XLA on the CPU, the Go backend. OpenVINO (which cannot either) runs where it is ordered. certspec help
+model says how one is chosen.`,
 		listCommand(), installCommand(), checkCommand())
 }
 
@@ -76,6 +78,7 @@ func listCommand() *cobra.Command {
 var installable = map[string]func(ctx context.Context, show progress.Reporter) (string, error){
 	backend.XLA:        backend.Install,
 	engine.ONNXRuntime: onnx.Install,
+	engine.OpenVINO:    openvino.Install,
 }
 
 func installCommand() *cobra.Command {
@@ -124,13 +127,16 @@ engine makes of your network, certspec certify --engine fastest measures.`,
 		Example: "  certspec backend check --engine xla",
 		Args:    cli.NoArgs,
 	}
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "engine to check") })
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "engine to check, or openvino") })
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command) error {
+	if strings.HasPrefix(o.engine, engine.OpenVINO) {
+		return o.runOpenVINO(cmd)
+	}
 	b, err := openBackend(o.engine)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/openvino"
 )
 
 // listedEngine is an engine that was found, and what it is taken for where none is ordered.
@@ -29,18 +30,24 @@ func listEngines() ([]listedEngine, error) {
 	for i, l := range backends {
 		list[i] = listedEngine{Listed: l, Certifies: l.Chosen && l.Engine == chosen}
 	}
-	library, err := onnx.Library("")
-	if errors.Is(err, onnx.ErrNoLibrary) {
-		return list, nil
+	// They come before the engines of the CPU.
+	at := max(slices.IndexFunc(list, func(l listedEngine) bool { return l.Device == "cpu" }), 0)
+	for _, name := range []string{engine.OpenVINO, engine.ONNXRuntime} {
+		library, err := openvino.Library()
+		if name == engine.ONNXRuntime {
+			library, err = onnx.Library("")
+		}
+		if errors.Is(err, onnx.ErrNoLibrary) || errors.Is(err, openvino.ErrNotInstalled) {
+			continue
+		}
+		found := listedEngine{
+			Listed:    backend.Listed{Engine: name, Device: "cpu", Path: library, Usable: err == nil},
+			Certifies: chosen == name,
+		}
+		if err != nil {
+			found.Problem = err.Error()
+		}
+		list = slices.Insert(list, at, found)
 	}
-	found := listedEngine{
-		Listed:    backend.Listed{Engine: engine.ONNXRuntime, Device: "cpu", Path: library, Usable: err == nil},
-		Certifies: chosen == engine.ONNXRuntime,
-	}
-	if err != nil {
-		found.Problem = err.Error()
-	}
-	// It comes before the engines of the CPU.
-	at := slices.IndexFunc(list, func(l listedEngine) bool { return l.Device == "cpu" })
-	return slices.Insert(list, max(at, 0), found), nil
+	return list, nil
 }

@@ -426,7 +426,7 @@ func filesOf(path string) (text string, settled bool) {
 // enginesHere says which engines are installed.
 func enginesHere() string {
 	var b strings.Builder
-	for _, name := range []string{"plugins", "onnxruntime"} {
+	for _, name := range []string{"plugins", "onnxruntime", "openvino"} {
 		root, err := cache.Dir(name)
 		if err != nil {
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/openvino"
 )
 
 // Backend opens a backend of GoMLX. The test is skipped without the plugin of XLA.
@@ -32,6 +33,14 @@ func OnBackends(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
 func NeedONNXRuntime(t testing.TB) {
 	t.Helper()
 	if _, err := onnx.Library(""); err != nil {
+		t.Skip(err)
+	}
+}
+
+// NeedOpenVINO skips a test where the library is missing.
+func NeedOpenVINO(t testing.TB) {
+	t.Helper()
+	if _, err := openvino.Library(); err != nil {
 		t.Skip(err)
 	}
 }

@@ -28,7 +28,7 @@ const winograd = "xla:cpu,kernels=winograd"
 
 // compared are the engines that a measurement compares. Those that are not there, or cannot run the
 // model, are left out.
-var compared = []string{engine.ONNXRuntime, "xla:cuda", "xla:cpu", winograd}
+var compared = []string{engine.ONNXRuntime, engine.OpenVINO, "xla:cuda", "xla:cpu", winograd}
 
 // fastest names the engine that gives most classes per second for blocks of a run of the model, as
 // rate measures them in about a time. Engines take turns, and each counts by its best.
@@ -129,6 +129,10 @@ func recorded(path string) (r recording) {
 func engineOf(id classifier.Identity) string {
 	if id.Engine == "xla" && strings.Contains(id.EngineVersion, "winograd") {
 		return winograd
+	}
+	if at := strings.Index(id.EngineVersion, "precision="); id.Engine == engine.OpenVINO && at >= 0 {
+		precision, _, _ := strings.Cut(id.EngineVersion[at:], ",")
+		return id.Engine + "," + precision
 	}
 	return id.Engine
 }

@@ -6,8 +6,24 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/engine"
 )
+
+// The engine of a recording is ordered again by the word that gave its identity.
+func TestEngineOf(t *testing.T) {
+	for want, id := range map[string]classifier.Identity{
+		"onnxruntime":             {Engine: "onnxruntime", EngineVersion: "1.31.1 cpu, graph 12"},
+		"openvino,precision=f32":  {Engine: "openvino", EngineVersion: "2026.4.1 cpu, precision=f32"},
+		"openvino,precision=bf16": {Engine: "openvino", EngineVersion: "2026.4.1 cpu, precision=bf16, graph 12"},
+		winograd:                  {Engine: "xla", EngineVersion: "go-xla, kernels 1 winograd-avx2"},
+		"":                        {},
+	} {
+		if got := engineOf(id); got != want {
+			t.Errorf("%+v: %q, want %q", id, got, want)
+		}
+	}
+}
 
 // Of known rates the engine with the best turn is taken; engines that are not there, or do not run, are left out.
 func TestFastestOfKnownRates(t *testing.T) {

@@ -39,8 +39,8 @@ func (f *Flags) Model(p *string, usage string) {
 
 // engines are the values of --engine: those that run a network, those that train one.
 var (
-	engines  = []string{"auto", "onnxruntime", "xla", "xla:cpu", "xla:cuda", "xla:", "go"}
-	trainers = slices.Delete(slices.Clone(engines), 1, 2)
+	engines  = append([]string{engine.ONNXRuntime, engine.OpenVINO, engine.OpenVINO + ",precision=bf16"}, trainers...)
+	trainers = []string{"auto", "xla", "xla:cpu", "xla:cuda", "xla:", "go"}
 )
 
 // engineKey is the annotation of a command that runs networks.
@@ -84,8 +84,9 @@ func HugePages(root *cobra.Command, args []string) bool {
 func (f *Flags) Engine(p *string) { f.engine(p, "", engines) }
 
 func (f *Flags) engine(p *string, more string, known []string) {
-	f.Named(p, "engine", "", "engine that runs the model: auto, "+more+"onnxruntime, xla, xla:cpu, xla:cuda, "+
-		"xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend",
+	f.Named(p, "engine", "", "engine that runs the model: auto, "+more+"onnxruntime, openvino, xla, xla:cpu, "+
+		"xla:cuda, xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions, "+
+		"openvino,precision=bf16 or f16 on processors that have them; see certspec backend",
 		func() []string { return known })
 	f.runsEngine()
 }

@@ -34,7 +34,7 @@ func (o *onnxOptions) flags(f *Flags) {
 		known("logits", "probabilities"))
 	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
 	f.File(&o.Library, "lib", "library of ONNX Runtime (default the one of "+onnx.Variable+", or in the cache)")
-	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
+	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime and OpenVINO: threads in one call")
 	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it",
 		known("cpu", "cuda"))
 }
@@ -73,10 +73,10 @@ func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnx.
 		if !f.Changed(flag) {
 			continue
 		}
-		switch *choice {
-		case "", "auto":
+		switch {
+		case *choice == "", *choice == "auto":
 			*choice = engine.ONNXRuntime
-		case engine.ONNXRuntime:
+		case *choice == engine.ONNXRuntime, flag == "threads" && strings.HasPrefix(*choice, engine.OpenVINO):
 		default:
 			return o.Options, Usagef("--%s: it is for ONNX Runtime, and --engine is %s", flag, *choice)
 		}
@@ -84,6 +84,8 @@ func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnx.
 	switch {
 	case f.Changed("scale") && o.Scale == 0:
 		return o.Options, Usagef("--scale 0: expected a positive number, such as 1 or 255")
+	case strings.HasPrefix(o.Provider, engine.OpenVINO):
+		return o.Options, Usagef("--provider %s: take --engine %[1]s", o.Provider)
 	case o.Threads < 1:
 		return o.Options, Usagef("--threads %d: expected at least 1", o.Threads)
 	}
