@@ -166,9 +166,20 @@ func TestCommandsPage(t *testing.T) {
 	const path = "../../docs/reference/commands.md"
 	var table, pages strings.Builder
 	table.WriteString("# All commands\n\nWritten by `go test ./cmd/certspec -run CommandsPage -update`. " +
-		"[Common tasks](../commands.md) stand on a page of their own.\n\n| command | what it does |\n| --- | --- |\n")
+		"[Common tasks](../commands.md) stand on a page of their own. " +
+		"Long groups of options stand once, at the first command that has them; `--help` prints them.\n\n| command | what it does |\n| --- | --- |\n")
+	const long = 10               // lines of options that stand on the page once
+	stands := map[string]string{} // where
 	section := func(name, text string) {
-		fmt.Fprintf(&pages, "\n## certspec %s\n\n```text\n%s```\n", name, text)
+		blocks := strings.Split(text, "\n\n")
+		for i, b := range blocks {
+			if first, found := stands[b]; found {
+				blocks[i] = strings.SplitAfter(b, "\n")[0] + "      as of certspec " + first
+			} else if strings.Count(b, "\n") >= long {
+				stands[b] = name
+			}
+		}
+		fmt.Fprintf(&pages, "\n## certspec %s\n\n```text\n%s```\n", name, strings.Join(blocks, "\n\n"))
 	}
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
 		if name := strings.TrimPrefix(cmd.CommandPath(), "certspec "); !cmd.HasSubCommands() {
