@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 }
 
 // kernel is a kernel whose cells this test is; it returns its folder.
-func kernel(t *testing.T) string {
+func kernel(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "serve") // the path of a socket is short
 	if err != nil {
@@ -84,7 +84,7 @@ func kernel(t *testing.T) string {
 }
 
 // serving are the processes of a kernel.
-func serving(t *testing.T, dir string) (pids []int) {
+func serving(t testing.TB, dir string) (pids []int) {
 	out, err := exec.Command("ps", "-eo", "pid,stat,args").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func serving(t *testing.T, dir string) (pids []int) {
 	return pids
 }
 
-func wait(t *testing.T, for_ string, true_ func() bool) {
+func wait(t testing.TB, for_ string, true_ func() bool) {
 	t.Helper()
 	for range 1000 {
 		if true_() {
@@ -111,7 +111,7 @@ func wait(t *testing.T, for_ string, true_ func() bool) {
 	t.Errorf("ten seconds, and not: %s", for_)
 }
 
-func openRemote(t *testing.T, path string, in ...model.Input) *remote.Model {
+func openRemote(t testing.TB, path string, in ...model.Input) *remote.Model {
 	t.Helper()
 	m, err := remote.Open(t.Context(), path, in, nil)
 	if err != nil {
@@ -486,4 +486,35 @@ func TestQuestionsOfPapers(t *testing.T) {
 	if err := resident.Ask(t.Context(), q, nil, &asked); err != nil || !reflect.DeepEqual(asked, step) {
 		t.Errorf("%+v, want %+v; %v", asked, step, err)
 	}
+}
+
+// BenchmarkCertify has a program and a cell certify by turns; cell/program is the median of the ratios of their times.
+func BenchmarkCertify(b *testing.B) {
+	kernel(b)
+	data := memory{&imageset.Images{Name: "drawn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1},
+		Classes: make([]string, 10), Digest: "sha256:drawn", IDs: []int{0}, Labels: []int{0}, Pixels: make([]uint8, 784)}}
+	program := model.Open(small)
+	defer program.Close()
+	models := []classifier.Classifier{program, openRemote(b, small)}
+	certify := func(i, n int) float64 {
+		start := time.Now()
+		o := rs.Options{Sigma: 0.25, MaxSamples: n, Rule: rs.Fixed, Ledger: filepath.Join(b.TempDir(), "run.ledger")}
+		if _, err := rs.Certify(b.Context(), models[i], data, o); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(start).Seconds()
+	}
+	certify(0, 1000)
+	certify(1, 1000)
+	var ratios []float64
+	for k := 0; b.Loop(); k++ {
+		first := certify(k%2, 100_000)
+		if second := certify(1-k%2, 100_000); k%2 == 0 {
+			ratios = append(ratios, second/first)
+		} else {
+			ratios = append(ratios, first/second)
+		}
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "cell/program")
 }
