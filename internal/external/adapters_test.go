@@ -24,15 +24,9 @@ func TestExternalAdapters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(t.TempDir(), "certspec")
-	build := exec.Command("go", "build", "-o", program, "./cmd/certspec")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
 	path := []string{filepath.Join(root, "python"), filepath.Join(root, "examples", "python"), string(packages)}
 	t.Setenv("PYTHONPATH", strings.Join(path, string(os.PathListSeparator)))
-	t.Setenv("CERTSPEC_PROGRAM", program)
+	t.Setenv("CERTSPEC_PROGRAM", builtProgram(t))
 	var got struct {
 		Abstain       []int
 		Ours, Theirs  []float64

@@ -116,10 +116,7 @@ var (
 // Checkpoints as public repositories save them are imported by the command line and give PyTorch's logits. Scores tell logits
 // but for a constant per image, so both are compared without their mean.
 func TestExternalCheckpoints(t *testing.T) {
-	certspec := filepath.Join(t.TempDir(), "certspec")
-	if out, err := exec.Command("go", "build", "-o", certspec, "../../cmd/certspec").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	certspec := builtProgram(t)
 	program := environment(t, pyenv.Bench)
 	b := engines.Backend(t, "go")
 	const n, classes = 4, 10

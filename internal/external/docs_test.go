@@ -33,15 +33,11 @@ func newPage(t *testing.T) *page {
 	if _, err := onnx.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
-	bin := t.TempDir()
-	if output, err := exec.Command("go", "build", "-o", filepath.Join(bin, "certspec"), "../../cmd/certspec").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
 	packages, err := filepath.Abs("../../python")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := bin + ":" + filepath.Dir(python) + ":" + os.Getenv("PATH")
+	path := filepath.Dir(builtProgram(t)) + ":" + filepath.Dir(python) + ":" + os.Getenv("PATH")
 	return &page{t, t.TempDir(), python, append(os.Environ(), "PATH="+path, "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1")}
 }
 

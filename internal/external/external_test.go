@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/certspec/certspec/internal/pyenv"
@@ -39,6 +40,32 @@ func environment(t *testing.T, e pyenv.Set) string {
 	}
 	return program
 }
+
+// builtProgram is certspec of this checkout, linked once for all tests of a run.
+func builtProgram(t *testing.T) string {
+	t.Helper()
+	program, err := programOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+var programOnce = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "certspec-program")
+	if err != nil {
+		return "", err
+	}
+	atEnd = func() { os.RemoveAll(dir) }
+	program := filepath.Join(dir, "certspec")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/certspec").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+// atEnd clears up after all tests.
+var atEnd = func() {}
 
 // pythonOf is python in another environment.
 func pythonOf(t *testing.T, program, script string, arg, answer any) {

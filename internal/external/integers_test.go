@@ -36,7 +36,7 @@ func command(t *testing.T, env []string, name string, args ...string) string {
 // integerResNet is the ResNet-20 as an integer network, the program that made it, and images.
 func integerResNet(t *testing.T) (certspec, network, data string) {
 	dir := t.TempDir()
-	certspec, network = filepath.Join(dir, "certspec"), filepath.Join(dir, "r20.intnet")
+	certspec, network = builtProgram(t), filepath.Join(dir, "r20.intnet")
 	array := fmt.Appendf(nil, "%-117s\n", "{'descr': '|u1', 'fortran_order': False, 'shape': (20, 32, 32, 3), }")
 	array = append([]byte("\x93NUMPY\x01\x00\x76\x00"), array...)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -47,7 +47,6 @@ func integerResNet(t *testing.T) (certspec, network, data string) {
 		}
 	}
 	images := testkit.Write(t, array, dir, "images.npy")
-	command(t, nil, "go", "build", "-o", certspec, "./cmd/certspec")
 	command(t, nil, certspec, "quantize", "notebooks/models/cifar10-resnet20-s025", "--data", "npy:"+images, "--sigma",
 		"0.25", "--out", network)
 	return certspec, network, images

@@ -35,10 +35,7 @@ const labBudget = 8 * time.Minute
 // What a reader does in JupyterLab as "make lab" opens it, as root and as a plain user: press Run all in each of the
 // nine notebooks and of the three in Python, move sliders, interrupt, save a figure, begin a notebook from the launcher's card.
 func TestLab(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "certspec")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/certspec").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	program := builtProgram(t)
 	files, _ := filepath.Glob("../../notebooks/*.ipynb")
 	for part := range slices.Chunk(files, 3) {
 		t.Run("Notebooks", func(t *testing.T) {

@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 		serveModel()
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	atEnd()
+	os.Exit(code)
 }
 
 // serveModel answers the class of the mean of an image's first values, by the protocol of package engine/pipe. It takes
@@ -250,11 +252,7 @@ func (s *slurm) until(what string, happened func() bool) {
 // limit, one is killed and put into the queue again; the merged ledger has the bytes of a run in one process.
 func TestExternalSlurm(t *testing.T) {
 	s := startSlurm(t)
-	certspec, out := s.path("certspec"), s.path("out")
-	build := exec.Command("go", "build", "-tags", "noxla", "-o", certspec, "../../cmd/certspec")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, text)
-	}
+	certspec, out := builtProgram(t), s.path("out")
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
