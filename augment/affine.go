@@ -43,7 +43,7 @@ func (f FourierMix) addAffine(dst, src [][]float64, shape pixel.Shape, c *Fourie
 	switch {
 	case c.still():
 		addScaled(dst, src, share)
-	case f.Sampling == BilinearSampling:
+	case f.Sampling == bilinearSampling:
 		addBilinear(dst, src, shape, affineOf(c, shape), share)
 	default:
 		addNearest(dst, src, shape, affineOf(c, shape), share)

@@ -26,7 +26,7 @@ func picture(shape pixel.Shape, seed uint64) Image {
 
 func BenchmarkViews(b *testing.B) {
 	clean := picture(cifar, 1)
-	for _, a := range []Augmentation{FourierMix{}, FourierMix{PhaseLaw: UniformPhase}, FourierMix{RealMode: Modulus}, AugMix{}, AutoAugment{}, Chain{crop{}, Flip{}}} {
+	for _, a := range []Augmentation{FourierMix{}, FourierMix{PhaseLaw: uniformPhase}, FourierMix{RealMode: modulus}, AugMix{}, AutoAugment{}, Chain{crop{}, Flip{}}} {
 		b.Run(a.String(), func(b *testing.B) {
 			im := Image{cifar, make([]float32, cifar.Len())}
 			b.ReportAllocs()

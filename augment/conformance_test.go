@@ -272,7 +272,7 @@ func TestDrawsAreTheSameEverywhere(t *testing.T) {
 			digest.Write(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
 		}
 	}
-	for _, f := range []FourierMix{{}, {Phase: []float64{math.Pi}, ShearUnit: shearFactor}, {PhaseLaw: UniformPhase, AmplitudeLaw: signedHalfAmplitude, RealMode: realPartMode}} {
+	for _, f := range []FourierMix{{}, {Phase: []float64{math.Pi}, ShearUnit: shearFactor}, {PhaseLaw: uniformPhase, AmplitudeLaw: signedHalfAmplitude, RealMode: realPartMode}} {
 		for _, shape := range shapes {
 			d, err := f.Draw(shape, NewStream(Address{Seed: 11}))
 			if err != nil {

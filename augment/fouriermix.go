@@ -18,19 +18,19 @@ const (
 const (
 	// normalPhase draws φ ~ N(0, 5²) truncated to [−s, s], by inversion: equation 2.
 	normalPhase = "normal"
-	// UniformPhase draws φ ~ U(−s, s), as the archive does.
-	UniformPhase = "uniform"
+	// uniformPhase draws φ ~ U(−s, s), as the archive does.
+	uniformPhase = "uniform"
 )
 
 // How the inverse transform is made real.
 const (
-	// Hermitian draws noise on a half plane and mirrors it: A at −(u, v) is that at (u, v), φ its
+	// hermitian draws noise on a half plane and mirrors it: A at −(u, v) is that at (u, v), φ its
 	// negative, and 0 where both are the same bin.
-	Hermitian = "hermitian"
+	hermitian = "hermitian"
 	// realPartMode draws noise at all bins and takes the real part of the inverse: half the variance.
 	realPartMode = "real"
-	// Modulus draws noise at all bins and takes the modulus of the inverse, as the archive does.
-	Modulus = "abs"
+	// modulus draws noise at all bins and takes the modulus of the inverse, as the archive does.
+	modulus = "abs"
 )
 
 // What the bounds of the shear are.
@@ -44,13 +44,13 @@ const (
 // How an affine map reads between pixels.
 const (
 	nearestSampling  = "nearest"
-	BilinearSampling = "bilinear"
+	bilinearSampling = "bilinear"
 )
 
 // What affine maps are applied to.
 const (
 	affineOfImage    = "image"    // the image, as in the paper's algorithm
-	AffineOfSpectral = "spectral" // what the spectral perturbation made of it: two states of the archive
+	affineOfSpectral = "spectral" // what the spectral perturbation made of it: two states of the archive
 )
 
 // FourierMix is m·x + (1−m)·Σ w_i [t_i·x_i + (1−t_i)·T_i(x)] with w ~ Dirichlet(1, …, 1) over the chains and t_i, m ~
@@ -164,11 +164,11 @@ func (f FourierMix) check() error {
 	}
 	for _, err := range []error{
 		known(name, "amplitude_law", f.AmplitudeLaw, uniformAmplitude, signedHalfAmplitude),
-		known(name, "phase_law", f.PhaseLaw, normalPhase, UniformPhase),
-		known(name, "real_mode", f.RealMode, Hermitian, realPartMode, Modulus),
+		known(name, "phase_law", f.PhaseLaw, normalPhase, uniformPhase),
+		known(name, "real_mode", f.RealMode, hermitian, realPartMode, modulus),
 		known(name, "shear_unit", f.ShearUnit, shearDegrees, shearFactor),
-		known(name, "sampling", f.Sampling, nearestSampling, BilinearSampling),
-		known(name, "affine_of", f.AffineOf, affineOfImage, AffineOfSpectral),
+		known(name, "sampling", f.Sampling, nearestSampling, bilinearSampling),
+		known(name, "affine_of", f.AffineOf, affineOfImage, affineOfSpectral),
 	} {
 		if err != nil {
 			return err
@@ -188,15 +188,15 @@ func (f *FourierMix) fields() []field {
 		list("amplitude", "severities of amplitudes, 0 to 1"+separated, &f.Amplitude, amplitudes...),
 		list("phase", "severities of phases, radians, 0 to π"+separated, &f.Phase, phases...),
 		choice("amplitude_law", "law of amplitudes", &f.AmplitudeLaw, uniformAmplitude, signedHalfAmplitude),
-		choice("phase_law", "law of phases", &f.PhaseLaw, normalPhase, UniformPhase),
-		choice("real_mode", "how the inverse transform is made real", &f.RealMode, Hermitian, realPartMode, Modulus),
+		choice("phase_law", "law of phases", &f.PhaseLaw, normalPhase, uniformPhase),
+		choice("real_mode", "how the inverse transform is made real", &f.RealMode, hermitian, realPartMode, modulus),
 		list("rotation", "four bounds of rotations, degrees"+separated, &f.Rotation, rotations...),
 		list("translation", "four bounds of translations, fractions of the side"+separated, &f.Translation,
 			translations...),
 		list("shear", "four bounds of shears"+separated, &f.Shear, shears...),
 		choice("shear_unit", "what the bounds of shears are", &f.ShearUnit, shearDegrees, shearFactor),
-		choice("sampling", "how affine maps read between pixels", &f.Sampling, nearestSampling, BilinearSampling),
-		choice("affine_of", "what affine maps are applied to", &f.AffineOf, affineOfImage, AffineOfSpectral),
+		choice("sampling", "how affine maps read between pixels", &f.Sampling, nearestSampling, bilinearSampling),
+		choice("affine_of", "what affine maps are applied to", &f.AffineOf, affineOfImage, affineOfSpectral),
 		truth("clip", "clip the view to [0, 1]", &f.Clip),
 	}
 }

@@ -26,7 +26,7 @@ type FourierMixChain struct {
 	Shear             float64 // tan ψ
 
 	// A and φ of each channel, [channel][bin]: the half spectrum row by row (see fourier.Half), or, in the
-	// modes realPartMode and Modulus, all bins row by row.
+	// modes realPartMode and modulus, all bins row by row.
 	Amplitude, Phase [][]float64
 }
 
@@ -94,7 +94,7 @@ func (f FourierMix) drawChain(c *FourierMixChain, shape pixel.Shape, random *Str
 // drawNoise draws A and φ of a chain.
 func (f FourierMix) drawNoise(c *FourierMixChain, r *workspace, shape pixel.Shape, random *Stream) {
 	bins := r.half.Len()
-	whole := orDefault(f.RealMode, Hermitian) != Hermitian
+	whole := orDefault(f.RealMode, hermitian) != hermitian
 	if whole {
 		bins = shape.Height * shape.Width
 	}

@@ -63,7 +63,7 @@ func TestNoiseHasItsLaws(t *testing.T) {
 		s, cosine, turn float64
 	}{
 		{FourierMix{Phase: []float64{math.Pi / 4}, Amplitude: []float64{.6}}, .6, .900640, .452704},
-		{FourierMix{Phase: []float64{math.Pi / 4}, PhaseLaw: UniformPhase, Amplitude: []float64{.2}}, .2, .900316, .453450},
+		{FourierMix{Phase: []float64{math.Pi / 4}, PhaseLaw: uniformPhase, Amplitude: []float64{.2}}, .2, .900316, .453450},
 		{FourierMix{Phase: []float64{math.Pi / 12}, Amplitude: []float64{.4}, RealMode: realPartMode}, .4, .988620, 0},
 	} {
 		var amplitude, cosine, turn []float64
@@ -181,7 +181,7 @@ func TestRealPartHasHalfTheVariance(t *testing.T) {
 		}
 		return sum / n, squares/n - sum*sum/n/n
 	}
-	mean, variance := statistics(Hermitian)
+	mean, variance := statistics(hermitian)
 	realMean, realVariance := statistics(realPartMode)
 	// 204,000 numbers each: the standard error of a mean is below .0008, of the ratio below .003.
 	if math.Abs(mean-.900640) > .004 || math.Abs(realMean-.900640) > .004 {

@@ -31,7 +31,7 @@ func (f FourierMix) Mix(im Image, d *FourierMixDraw) error {
 // reduce checks given values, brings phases to [−π, π], and severities to no less than the phases.
 func (f FourierMix) reduce(d *FourierMixDraw, im Image, half fourier.Half) (*FourierMixDraw, error) {
 	bins := half.Len()
-	if orDefault(f.RealMode, Hermitian) != Hermitian {
+	if orDefault(f.RealMode, hermitian) != hermitian {
 		bins = half.Height * half.Width
 	}
 	bad := func(what, expected string) error { return &ImageError{"fouriermix", what, expected} }
@@ -73,7 +73,7 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *workspace) {
 	for channel, plane := range r.image {
 		r.plan.Forward(r.work, r.spectrum[channel], plane)
 	}
-	if f.RealMode == Modulus || f.AffineOf == AffineOfSpectral {
+	if f.RealMode == modulus || f.AffineOf == affineOfSpectral {
 		for _, plane := range r.sum {
 			clear(plane)
 		}
@@ -82,7 +82,7 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *workspace) {
 			f.perturb(r.chain, r, d.Chains[i:i+1], func(*FourierMixChain) float64 { return 1 })
 			addScaled(r.sum, r.chain, float64(c.Weight*c.Spectral))
 			of := r.image
-			if f.AffineOf == AffineOfSpectral {
+			if f.AffineOf == affineOfSpectral {
 				of = r.chain
 			}
 			f.addAffine(r.sum, of, im.Shape, c)
@@ -111,7 +111,7 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *workspace) {
 // perturb writes the inverse transforms of X·Σ g·A·exp(iφ) over chains.
 func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixChain,
 	share func(*FourierMixChain) float64) {
-	whole := orDefault(f.RealMode, Hermitian) != Hermitian
+	whole := orDefault(f.RealMode, hermitian) != hermitian
 	sum := r.factor
 	if whole {
 		r.wholes()
@@ -129,7 +129,7 @@ func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixCh
 		case realPartMode:
 			fourier.Project(r.half, r.factor, r.other, r.whole)
 			multiply(r.factor, x)
-		case Modulus:
+		case modulus:
 			fourier.Expand(r.half, r.wholeX, x)
 			multiply(r.whole, r.wholeX)
 			fourier.Project(r.half, r.factor, r.other, r.whole)
@@ -137,7 +137,7 @@ func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixCh
 			multiply(r.factor, x)
 		}
 		r.plan.Inverse(r.work, plane, r.factor)
-		if f.RealMode == Modulus {
+		if f.RealMode == modulus {
 			r.plan.Inverse(r.work, r.imaginary, r.other)
 			for k, v := range r.imaginary {
 				plane[k] = math.Sqrt(float64(plane[k]*plane[k]) + float64(v*v))

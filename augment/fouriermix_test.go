@@ -40,8 +40,8 @@ func apart(a, b Image) float64 {
 // Without strength, the view is the image, whatever w, t and m are.
 func TestNoStrengthIsTheImage(t *testing.T) {
 	f := FourierMix{Amplitude: []float64{0}, Phase: []float64{0}, Rotation: still, Translation: still, Shear: still}
-	for _, mode := range []string{Hermitian, realPartMode, Modulus} {
-		for _, of := range []string{affineOfImage, AffineOfSpectral} {
+	for _, mode := range []string{hermitian, realPartMode, modulus} {
+		for _, of := range []string{affineOfImage, affineOfSpectral} {
 			for _, shape := range shapes {
 				f.RealMode, f.AffineOf = mode, of
 				im := picture(shape, 3)
@@ -139,7 +139,7 @@ func direct(f FourierMix, im Image, d *FourierMixDraw) []float64 {
 			for u := range h {
 				for v := range w {
 					a, phi := 0.0, 0.0
-					if f.RealMode == realPartMode || f.RealMode == Modulus {
+					if f.RealMode == realPartMode || f.RealMode == modulus {
 						a, phi = c.Amplitude[channel][u*w+v], c.Phase[channel][u*w+v]
 					} else {
 						k, conjugate := half.Bin(u, v)
@@ -159,15 +159,15 @@ func direct(f FourierMix, im Image, d *FourierMixDraw) []float64 {
 			}
 			spectral := make([]float64, h*w)
 			for k, z := range perturbed {
-				if spectral[k] = real(z); f.RealMode == Modulus {
+				if spectral[k] = real(z); f.RealMode == modulus {
 					spectral[k] = cmplx.Abs(z)
 				}
-				if f.RealMode == Hermitian && math.Abs(imag(z)) > 1e-12 {
+				if f.RealMode == hermitian && math.Abs(imag(z)) > 1e-12 {
 					panic(fmt.Sprintf("imaginary part %v", imag(z)))
 				}
 			}
 			of := x
-			if f.AffineOf == AffineOfSpectral {
+			if f.AffineOf == affineOfSpectral {
 				of = spectral
 			}
 			for k := range mixed {
@@ -199,7 +199,7 @@ func moved(f FourierMix, x []float64, h, w int, c FourierMixChain, k int) float6
 		}
 		return x[int(row)*w+int(column)]
 	}
-	if f.Sampling != BilinearSampling {
+	if f.Sampling != bilinearSampling {
 		return read(math.Floor(py+.5), math.Floor(px+.5))
 	}
 	left, top := math.Floor(px), math.Floor(py)
@@ -209,12 +209,12 @@ func moved(f FourierMix, x []float64, h, w int, c FourierMixChain, k int) float6
 
 func TestMixIsItsDefinition(t *testing.T) {
 	for _, f := range []FourierMix{
-		{}, {RealMode: realPartMode}, {RealMode: Modulus}, {Sampling: BilinearSampling}, {AffineOf: AffineOfSpectral}, {Clip: true, Amplitude: []float64{1}},
-		{AmplitudeLaw: signedHalfAmplitude, PhaseLaw: UniformPhase, Phase: []float64{math.Pi}},
-		{RealMode: Modulus, AffineOf: AffineOfSpectral, Sampling: BilinearSampling, ShearUnit: shearFactor, Chains: 1, Rotation: []float64{45, 90, 135, 180}},
+		{}, {RealMode: realPartMode}, {RealMode: modulus}, {Sampling: bilinearSampling}, {AffineOf: affineOfSpectral}, {Clip: true, Amplitude: []float64{1}},
+		{AmplitudeLaw: signedHalfAmplitude, PhaseLaw: uniformPhase, Phase: []float64{math.Pi}},
+		{RealMode: modulus, AffineOf: affineOfSpectral, Sampling: bilinearSampling, ShearUnit: shearFactor, Chains: 1, Rotation: []float64{45, 90, 135, 180}},
 		{Shear: []float64{.3, .3, .3, .3}, ShearUnit: shearFactor, Translation: []float64{.5, .5, .5, .5}, Chains: 5},
 	} {
-		f.RealMode = orDefault(f.RealMode, Hermitian)
+		f.RealMode = orDefault(f.RealMode, hermitian)
 		for _, shape := range []pixel.Shape{{Height: 8, Width: 8, Channels: 3}, {Height: 6, Width: 5, Channels: 4}, {Height: 1, Width: 7, Channels: 1}, {Height: 11, Width: 1, Channels: 1}, {Height: 1, Width: 1, Channels: 1}} {
 			for view := range uint64(4) {
 				im, at := picture(shape, view), Address{Seed: 3, View: view}

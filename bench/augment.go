@@ -51,7 +51,7 @@ func augmentCases(ctx context.Context, s settings) ([]comparison, error) {
 			{"NumPy, 128 images at a time, float32", theirs("numpy", "fouriermix")},
 		}},
 		{"views by FourierMix with uniform phases" + size, 1, []entry{
-			{"certspec", ours(augment.FourierMix{PhaseLaw: augment.UniformPhase})},
+			{"certspec", ours(augment.FourierMix{PhaseLaw: "uniform"})},
 			{"NumPy, 128 images at a time, float32", theirs("numpy", "fouriermix-uniform")},
 		}},
 		{"views by AugMix" + size, 1, []entry{

@@ -71,11 +71,11 @@ func costs(ctx context.Context, s settings) error {
 	var list []cost
 	for _, net := range s.nets {
 		for _, name := range s.methods {
-			makers := []modelfile.ViewMaker{train.ViewsByHost}
+			makers := []modelfile.ViewMaker{"host"}
 			if m, err := method.New(name); err != nil {
 				return err
 			} else if m.Needs().Views > 1 {
-				makers = append(makers, train.ViewsByGraph)
+				makers = append(makers, "graph")
 			}
 			for _, by := range makers {
 				fmt.Fprintf(os.Stderr, "%s, %s, views by %s\n", net, name, by)

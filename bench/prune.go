@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/certspec/certspec/gomlxmodels/method"
 )
 
 // pruneCases compares training with nine of ten weights zero with dense training, all else the same: without noise and views.
@@ -16,7 +14,7 @@ func pruneCases(ctx context.Context, s settings) ([]comparison, error) {
 	var cases []comparison
 	for _, net := range s.nets {
 		for _, rows := range s.batches {
-			dense, err := newTraining(net, method.Default, rows, s.backend)
+			dense, err := newTraining(net, "gaussian", rows, s.backend)
 			if err != nil {
 				return nil, err
 			}

@@ -48,7 +48,7 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 					}
 				}
 				w := work{Task: "train", Net: net, Batch: t.batch, Method: name}
-				if name == method.Default {
+				if name == "gaussian" {
 					entries = append(entries, pythonEntries(python, scripts, w)...)
 				} else {
 					entries = append(entries,
@@ -114,7 +114,7 @@ func (t *training) title() string {
 // options of the run, which lasts until it is stopped.
 func (t *training) options(images, test, out *dataset.Dataset, file string) train.Options {
 	o := train.Options{
-		Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip,
+		Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: "crop-flip",
 		Own: train.Own{Method: t.method}, Train: images, Test: test, Out: file, Backend: t.backend,
 	}
 	if t.prune != "" {
@@ -124,7 +124,7 @@ func (t *training) options(images, test, out *dataset.Dataset, file string) trai
 		}
 	}
 	if out != nil {
-		o.Sigma, o.Augment = new(0.0), train.NoneAug
+		o.Sigma, o.Augment = new(0.0), "none"
 		o.More = map[string]train.Set{"out": {Data: out}}
 	}
 	if t.method.Needs().Views > 1 {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// MCE returns the maximum calibration error max_m |mean confidence − accuracy| over the bins that hold samples, in [0,
+// mce returns the maximum calibration error max_m |mean confidence − accuracy| over the bins that hold samples, in [0,
 // 1] (Naeini, Cooper and Hauskrecht 2015). A bin of few samples decides it as easily as one of many.
 //
 // Errors: those of CheckConfidences.
-func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
+func mce(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	bars, err := Reliability(correct, confidence, bins)
 	if err != nil {
 		return 0, err
@@ -21,7 +21,7 @@ func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	return largest, nil
 }
 
-// DebiasedECE returns the debiased root-mean-square calibration error over bins, in [0, 1] (Kumar, Liang and Ma 2019,
+// debiasedECE returns the debiased root-mean-square calibration error over bins, in [0, 1] (Kumar, Liang and Ma 2019,
 // definition 5.1; Bröcker 2012; Ferro and Fricker 2012),
 //
 //	√ max(0, Σ_m n_m/N · [(z̄_m − c̄_m)² − c̄_m(1 − c̄_m)/(n_m − 1)]),
@@ -32,12 +32,12 @@ func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 // is not below the ECE by itself.
 //
 // Errors: those of CheckConfidences.
-func DebiasedECE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
+func debiasedECE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	square, err := debiasedSquare(correct, confidence, bins)
 	return math.Sqrt(math.Max(0, square)), err
 }
 
-// debiasedSquare is the sum under the root of DebiasedECE.
+// debiasedSquare is the sum under the root of debiasedECE.
 func debiasedSquare(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	bars, err := Reliability(correct, confidence, bins)
 	if err != nil {
@@ -52,14 +52,14 @@ func debiasedSquare(correct []bool, confidence []float64, bins *Bins) (float64, 
 	return total / float64(len(correct)), nil
 }
 
-// AdaECEQuantile returns the calibration error over bins between quantiles of the confidences, in [0, 1] (Mukhoti et
+// adaECEQuantile returns the calibration error over bins between quantiles of the confidences, in [0, 1] (Mukhoti et
 // al. 2020). With the confidences in order, z_(0) ≤ … ≤ z_(N−1), the edges are z at the places kN/bins, k = 0 … bins,
 // linear between places. A bin is (a, b]; the lowest one holds its lower edge, too, where the authors' program leaves
 // samples out. Samples of equal confidence share a bin, where AdaECE parts them. So a model that is often certain has
 // fewer, larger bins.
 //
 // Errors: bins < 1, as *InputError; those of CheckConfidences.
-func AdaECEQuantile(correct []bool, confidence []float64, bins int) (float64, error) {
+func adaECEQuantile(correct []bool, confidence []float64, bins int) (float64, error) {
 	gaps, err := quantileGaps(correct, confidence, bins)
 	total := 0.0
 	for _, g := range gaps {

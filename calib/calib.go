@@ -8,8 +8,8 @@
 // interval [l, u]; package confidence makes such intervals. In the order of use:
 //
 //   - [ReadCSV] reads samples from a file; [Uniform] and [NewBins] make [Bins].
-//   - [ECE], [AdaECE], [SmoothECE], [Brier] and [LogLoss] say how far confidence and correctness are apart on clean
-//     inputs; [Measure] computes them all, [Reliability] the bars of a diagram.
+//   - [ECE], [AdaECE], [SmoothECE] and [Brier] say how far confidence and correctness are apart on clean inputs;
+//     [Measure] computes them and others, [Reliability] the bars of a diagram.
 //   - [CertifiedBrier] and [ExactCCE] are the largest Brier score and the largest expected calibration error that
 //     confidences inside the intervals can have; [Summarize] has both.
 //   - [Claim] says with which probability these hold, for the images and for the population.

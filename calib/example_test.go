@@ -58,12 +58,6 @@ func ExampleBrier() {
 	// Output: 0.065
 }
 
-func ExampleLogLoss() {
-	loss, _ := calib.LogLoss([]bool{true}, []float64{.5})
-	fmt.Printf("%.4f\n", loss) // ln 2
-	// Output: 0.6931
-}
-
 func ExampleReliability() {
 	bins, _ := calib.Uniform(2, calib.LeftClosed)
 	bars, _ := calib.Reliability(right, confidence, bins)

@@ -120,7 +120,7 @@ func debiasedInterval(ctx context.Context, correct []bool, confidence []float64,
 	for _, b := range bars {
 		plain += float64(b.Count) * b.Gap * b.Gap / float64(len(correct))
 	}
-	o.Method = resample.Basic
+	o.Method = "basic"
 	found, err := resample.Run(ctx, resample.Paired(len(correct)), 1,
 		func(d resample.Draw, values []float64) (err error) {
 			c, z := Drawn(correct, confidence, d.First)

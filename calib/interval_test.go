@@ -215,7 +215,7 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 				cd, ld := Drawn(c, l, d.First)
 				_, ud := Drawn(c, u, d.First)
 				return both(cd, ld, ud, values)
-			}, resample.Options{Resamples: 120, Method: resample.Basic})
+			}, resample.Options{Resamples: 120, Method: "basic"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -83,10 +83,10 @@ func TestDebiasedECEOverAllOutcomes(t *testing.T) {
 		t.Errorf("mean %v, want %v; of the plain square %v", mean, want, plain)
 	}
 	// Bins of one sample add nothing; the root is not of a negative number.
-	if got := must(DebiasedECE([]bool{true, false}, []float64{0.1, 0.9}, bins)); got != 0 {
+	if got := must(debiasedECE([]bool{true, false}, []float64{0.1, 0.9}, bins)); got != 0 {
 		t.Errorf("two bins of one sample: %v", got)
 	}
-	if got := must(MCE([]bool{true, false, true, true}, []float64{0.1, 0.2, 0.9, 0.7}, bins)); !near(got, 0.35, 1e-15) {
+	if got := must(mce([]bool{true, false, true, true}, []float64{0.1, 0.2, 0.9, 0.7}, bins)); !near(got, 0.35, 1e-15) {
 		t.Errorf("MCE %v, want 0.35", got)
 	}
 }
@@ -95,19 +95,19 @@ func TestDebiasedECEOverAllOutcomes(t *testing.T) {
 func TestAdaECEQuantile(t *testing.T) {
 	correct, confidence := []bool{true, false, true, false}, []float64{0.6, 0.9, 0.2, 0.6}
 	// (0.2−1) + (0.6−1) + (0.6−0) = −0.6 and 0.9.
-	if got := must(AdaECEQuantile(correct, confidence, 2)); !near(got, 1.5/4, 1e-15) {
+	if got := must(adaECEQuantile(correct, confidence, 2)); !near(got, 1.5/4, 1e-15) {
 		t.Errorf("%v, want 0.375", got)
 	}
 	// One of each pair of equal blocks is right: blocks of equal count part the ties by their order, quantiles do not.
 	ties := []float64{0.5, 0.5, 0.5, 0.5}
 	right := []bool{true, true, false, false}
-	if blocks, quantiles := must(AdaECE(right, ties, 2)), must(AdaECEQuantile(right, ties, 2)); blocks != 0.5 || quantiles != 0 {
+	if blocks, quantiles := must(AdaECE(right, ties, 2)), must(adaECEQuantile(right, ties, 2)); blocks != 0.5 || quantiles != 0 {
 		t.Errorf("ties: %v in blocks, %v between quantiles; want 0.5 and 0", blocks, quantiles)
 	}
-	if got := must(AdaECEQuantile([]bool{false}, []float64{1}, 15)); got != 1 {
+	if got := must(adaECEQuantile([]bool{false}, []float64{1}, 15)); got != 1 {
 		t.Errorf("one sample: %v, want 1", got)
 	}
-	if _, err := AdaECEQuantile(correct, confidence, 0); err == nil {
+	if _, err := adaECEQuantile(correct, confidence, 0); err == nil {
 		t.Error("no bins were taken")
 	}
 }

@@ -33,15 +33,15 @@ func Measure(correct []bool, confidence []float64, bins *Bins) (m Metrics, err e
 		{&m.Accuracy, func() (float64, error) { return Accuracy(correct) }},
 		{&m.ECE, func() (float64, error) { return ECE(correct, confidence, bins) }},
 		{&m.AdaECE, func() (float64, error) { return AdaECE(correct, confidence, bins.Len()) }},
-		{&m.AdaECEQuantile, func() (float64, error) { return AdaECEQuantile(correct, confidence, bins.Len()) }},
+		{&m.AdaECEQuantile, func() (float64, error) { return adaECEQuantile(correct, confidence, bins.Len()) }},
 		{&m.SmoothECE, func() (float64, error) {
 			value, _, err := SmoothECE(correct, confidence)
 			return value, err
 		}},
-		{&m.DebiasedECE, func() (float64, error) { return DebiasedECE(correct, confidence, bins) }},
-		{&m.MCE, func() (float64, error) { return MCE(correct, confidence, bins) }},
+		{&m.DebiasedECE, func() (float64, error) { return debiasedECE(correct, confidence, bins) }},
+		{&m.MCE, func() (float64, error) { return mce(correct, confidence, bins) }},
 		{&m.Brier, func() (float64, error) { return Brier(correct, confidence) }},
-		{&loss, func() (float64, error) { return LogLoss(correct, confidence) }},
+		{&loss, func() (float64, error) { return logLoss(correct, confidence) }},
 	} {
 		if *metric.value, err = metric.of(); err != nil {
 			return m, err

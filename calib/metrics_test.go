@@ -192,14 +192,14 @@ func TestAdaECEBlocks(t *testing.T) {
 
 func TestLogLoss(t *testing.T) {
 	// −(ln .8 + ln .7 + ln .9)/3
-	if got := must(LogLoss([]bool{true, false, true}, []float64{.8, .3, .9})); !near(got, 0.22839300363692283, 1e-15) {
+	if got := must(logLoss([]bool{true, false, true}, []float64{.8, .3, .9})); !near(got, 0.22839300363692283, 1e-15) {
 		t.Errorf("log loss %v", got)
 	}
-	if got := must(LogLoss([]bool{true, false}, []float64{1, 0})); got != 0 || math.Signbit(got) {
+	if got := must(logLoss([]bool{true, false}, []float64{1, 0})); got != 0 || math.Signbit(got) {
 		t.Errorf("log loss %v of certain and right samples, want 0", got)
 	}
 	for _, c := range []bool{true, false} {
-		if got := must(LogLoss([]bool{c}, []float64{float64(1 - bit(c))})); !math.IsInf(got, 1) {
+		if got := must(logLoss([]bool{c}, []float64{float64(1 - bit(c))})); !math.IsInf(got, 1) {
 			t.Errorf("log loss %v of a certain and wrong sample, want +Inf", got)
 		}
 	}
@@ -253,7 +253,7 @@ func TestMetricsBadInput(t *testing.T) {
 		"Reliability": func(c []bool, z []float64) error { _, err := Reliability(c, z, bins); return err },
 		"AdaECE":      func(c []bool, z []float64) error { _, err := AdaECE(c, z, 15); return err },
 		"Brier":       func(c []bool, z []float64) error { _, err := Brier(c, z); return err },
-		"LogLoss":     func(c []bool, z []float64) error { _, err := LogLoss(c, z); return err },
+		"LogLoss":     func(c []bool, z []float64) error { _, err := logLoss(c, z); return err },
 		"Intervals": func(c []bool, z []float64) error {
 			_, err := Intervals(context.Background(), c, z, bins, resample.Options{Resamples: 20})
 			return err

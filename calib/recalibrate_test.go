@@ -62,7 +62,7 @@ func TestRecalibrationIsAMinimum(t *testing.T) {
 		for _, o := range []Objective{NLL, CertifiedBrierLoss} {
 			loss := func(r Recalibration) (v float64) {
 				if o == NLL {
-					v, _ = LogLoss(s.Correct, r.Apply(&Table{Correct: s.Correct, Confidence: s.Confidence}).Confidence)
+					v, _ = logLoss(s.Correct, r.Apply(&Table{Correct: s.Correct, Confidence: s.Confidence}).Confidence)
 					return v
 				}
 				v, _ = Brier(s.Correct, r.Apply(&Table{Correct: s.Correct, Confidence: ends}).Confidence)
@@ -115,7 +115,7 @@ func TestBetaIsNoWorseThanPlatt(t *testing.T) {
 				mapped := g.Apply(&Table{Correct: s.Correct, Confidence: z}).Confidence
 				v, err := Brier(s.Correct, mapped)
 				if o == NLL {
-					v, err = LogLoss(s.Correct, mapped)
+					v, err = logLoss(s.Correct, mapped)
 				}
 				if err != nil {
 					t.Fatal(err)

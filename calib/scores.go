@@ -31,11 +31,11 @@ func Brier(correct []bool, confidence []float64) (float64, error) {
 	return total / float64(len(correct)), nil
 }
 
-// LogLoss returns the top-label log loss −1/N · Σ [c_i ln z_i + (1−c_i) ln(1−z_i)], in nats. It is +Inf
+// logLoss returns the top-label log loss −1/N · Σ [c_i ln z_i + (1−c_i) ln(1−z_i)], in nats. It is +Inf
 // where a sample has confidence 0 and is correct, or confidence 1 and is not.
 //
 // Errors: those of CheckConfidences.
-func LogLoss(correct []bool, confidence []float64) (float64, error) {
+func logLoss(correct []bool, confidence []float64) (float64, error) {
 	if err := CheckConfidences(correct, confidence); err != nil {
 		return 0, err
 	}

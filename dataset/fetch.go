@@ -24,7 +24,7 @@ func Fetch(ctx context.Context, name string, report progress.Reporter) error {
 	}
 	if s.sources == nil && s.present() != nil {
 		return fmt.Errorf("dataset: %s has no official source; set %s to the folder that holds %s", s.name,
-			DataVariable, s.folder)
+			dataVariable, s.folder)
 	}
 	cached, err := s.cacheFolder()
 	if err != nil {

@@ -84,7 +84,7 @@ func TestFetchThenOpen(t *testing.T) {
 		testkit.Write(t, files[name], dir, "mnist", name)
 	}
 	if err := Fetch(t.Context(), "mnist", nil); err != nil || *requests != 5 {
-		t.Errorf("with the files in %s: %v, %d requests; expected none", DataVariable, err, *requests-5)
+		t.Errorf("with the files in %s: %v, %d requests; expected none", dataVariable, err, *requests-5)
 	}
 }
 
@@ -152,15 +152,15 @@ func TestOpenOrSynthetic(t *testing.T) {
 
 // MNIST's test files of $CERTSPEC_DATA are the official ones, which checks their sums.
 func TestOfficialFiles(t *testing.T) {
-	root := os.Getenv(DataVariable)
+	root := os.Getenv(dataVariable)
 	if root == "" {
-		t.Skipf("%s is not set: the test needs mnist/test", DataVariable)
+		t.Skipf("%s is not set: the test needs mnist/test", dataVariable)
 	}
 	for _, f := range mnist.sources[2:] {
 		path := filepath.Join(t.TempDir(), f.name)
 		data, err := os.ReadFile(filepath.Join(root, mnist.folder, f.name))
 		if err != nil {
-			t.Fatalf("%s is set: %v", DataVariable, err)
+			t.Fatalf("%s is set: %v", dataVariable, err)
 		}
 		testkit.Write(t, data, path)
 		f.file.URLs = nil // what is right is not downloaded

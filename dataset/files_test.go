@@ -104,7 +104,7 @@ func jpegBytes(t testing.TB, m image.Image) []byte {
 // useData makes a fresh folder $CERTSPEC_DATA and an empty cache.
 func useData(t *testing.T) string {
 	dir := t.TempDir()
-	t.Setenv(DataVariable, dir)
+	t.Setenv(dataVariable, dir)
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
 	return dir
 }

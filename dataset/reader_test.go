@@ -250,8 +250,8 @@ func TestOpenErrors(t *testing.T) {
 	wantError(t, "mnist/test[skip=2,every=3]", "every=3", "expected skip=S")
 	wantError(t, "mnist/test[skip=two]", "skip=two")
 	wantError(t, "mnist/test[split=0.5:1:3]", "expected 1 or 2")
-	wantError(t, "mnist/train", "not on this machine", "certspec dataset fetch mnist", DataVariable)
-	wantError(t, "cifar10-jpeg/train", "not on this machine", DataVariable)
+	wantError(t, "mnist/train", "not on this machine", "certspec dataset fetch mnist", dataVariable)
+	wantError(t, "cifar10-jpeg/train", "not on this machine", dataVariable)
 }
 
 func TestLoadTriesAgain(t *testing.T) {

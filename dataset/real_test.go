@@ -13,8 +13,8 @@ import (
 // needData skips a test where the real data are not on this machine.
 func needData(t *testing.T, name string) *Images {
 	t.Helper()
-	if os.Getenv(DataVariable) == "" {
-		t.Skipf("%s is not set: the test needs %s", DataVariable, name)
+	if os.Getenv(dataVariable) == "" {
+		t.Skipf("%s is not set: the test needs %s", dataVariable, name)
 	}
 	return mustLoad(t, mustOpen(t, name))
 }

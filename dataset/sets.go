@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// DataVariable is the environment variable that names the folder of data sets on this machine.
-const DataVariable = "CERTSPEC_DATA"
+// dataVariable is the environment variable that names the folder of data sets on this machine.
+const dataVariable = "CERTSPEC_DATA"
 
 // set is a data set that Open knows by name. It stands in a folder of its own below
 // $CERTSPEC_DATA or the cache.
@@ -116,7 +116,7 @@ func (s *set) find(p part) ([]string, error) {
 // folders lists where the set may stand.
 func (s *set) folders() ([]string, error) {
 	var folders []string
-	if root := os.Getenv(DataVariable); root != "" {
+	if root := os.Getenv(dataVariable); root != "" {
 		folders = append(folders, filepath.Join(root, s.folder))
 	}
 	cached, err := s.cacheFolder()
@@ -163,7 +163,7 @@ type MissingError struct {
 
 func (e *MissingError) Error() string {
 	name, _, _ := strings.Cut(e.Name, "/")
-	help := fmt.Sprintf("set %s to the folder that holds %s", DataVariable, filepath.Base(e.Folders[0]))
+	help := fmt.Sprintf("set %s to the folder that holds %s", dataVariable, filepath.Base(e.Folders[0]))
 	if e.Official {
 		help = fmt.Sprintf("certspec dataset fetch %s downloads it, or %s", name, help)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/intnet"
@@ -225,13 +224,13 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 func (m *Model) Preprocessing() (string, error) {
 	if m.card != nil {
 		switch input := m.card.Architecture.Input; input {
-		case "", nets.InputNone:
+		case "", "none":
 			return "none: the network gets values 0 to 1", nil
-		case nets.InputCenter:
+		case "center":
 			return "the input layer \"center\" subtracts the channel means of CIFAR-10", nil
-		case nets.InputStandardize:
+		case "standardize":
 			return "the input layer \"standardize\" normalises by the statistics of CIFAR-10", nil
-		case nets.InputImageNet:
+		case "imagenet":
 			return "the input layer \"imagenet\" normalises by the statistics of ImageNet", nil
 		default:
 			return fmt.Sprintf("the input layer %q of the network", input), nil

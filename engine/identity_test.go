@@ -14,7 +14,6 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
@@ -44,7 +43,7 @@ func TestIdentityCoversWhatComputes(t *testing.T) {
 	}
 	different := map[string]string{
 		"weights": with(func(m *modelfile.Model) { m.Weights[0].Values[0]++ }),
-		"input":   with(func(m *modelfile.Model) { m.Card.Architecture.Input = nets.InputCenter }),
+		"input":   with(func(m *modelfile.Model) { m.Card.Architecture.Input = "center" }),
 	}
 	for _, choice := range []string{"go", engine.ONNXRuntime} {
 		t.Run(choice, func(t *testing.T) {

@@ -63,7 +63,7 @@ func TestONNXFile(t *testing.T) {
 	if _, err := engine.Open(filepath.Join(t.TempDir(), "none.onnx")); err == nil || !strings.Contains(err.Error(), "none.onnx: no such file") {
 		t.Errorf("missing: %v", err)
 	}
-	bgr := open(t, file, engine.ONNX(onnx.Options{Card: onnx.Card{ChannelOrder: onnx.BGR}}))
+	bgr := open(t, file, engine.ONNX(onnx.Options{Card: onnx.Card{ChannelOrder: "bgr"}}))
 	if _, err := bgr.Info(); err == nil || !strings.Contains(err.Error(), "bgr") {
 		t.Errorf("bgr for grey images: %v", err)
 	}

@@ -60,14 +60,14 @@ func TestLayersOfAFileAreTheFile(t *testing.T) {
 	}{
 		"as it is":   {plain, onnx.Card{}, true},
 		"normalised": {plain, onnx.Card{Scale: 255, Mean: []float64{120, 110, 100}, Std: []float64{60, 61, 62}}, true},
-		"blue first": {plain, onnx.Card{ChannelOrder: onnx.BGR, Std: []float64{0.2, 0.3, 0.4}}, true},
+		"blue first": {plain, onnx.Card{ChannelOrder: "bgr", Std: []float64{0.2, 0.3, 0.4}}, true},
 		"one of two outputs": {func(m *onnxfile.Model) {
 			behind("Relu")(m)
 			m.Graph.Outputs = append(m.Graph.Outputs, onnxfile.Value{Name: m.Graph.Nodes[len(m.Graph.Nodes)-1].Inputs[0],
 				Type: onnxfile.Float32, Dims: m.Graph.Outputs[0].Dims})
 		}, onnx.Card{Output: "y"}, true},
 		"softmax":                   {behind("Softmax"), onnx.Card{}, false},
-		"softmax, taken for logits": {behind("Softmax"), onnx.Card{Scores: onnx.Logits}, true},
+		"softmax, taken for logits": {behind("Softmax"), onnx.Card{Scores: "logits"}, true},
 		"log-softmax":               {behind("LogSoftmax"), onnx.Card{}, true},
 		"a batch of one": {func(m *onnxfile.Model) {
 			m.Graph.Inputs[0].Dims[0], m.Graph.Outputs[0].Dims[0] = onnxfile.Dim{Size: 1}, onnxfile.Dim{Size: 1}

@@ -10,8 +10,9 @@
 //	Emde et al. 2025, "Towards certification of uncertainty calibration under adversarial attacks"
 //
 // Run trains, adapts, certifies and attacks, network by network. What is in the folder is not done again: an
-// interrupted run goes on where it was, and ends with the same ledgers. Tables reads the folder; package study has its
-// numbers. Imported for its effect, the package also makes studies of one's own, those of study.New.
+// interrupted run goes on where it was, and ends with the same ledgers. Beside reads a table of the
+// folder; package study has its numbers. Imported for its effect, the package also makes studies of one's own, those
+// of study.New.
 package experiment
 
 import (
@@ -33,7 +34,11 @@ func init() {
 	runner.Plan = planned
 	runner.Run = func(ctx context.Context, o runner.Order) error { return Run(ctx, options(o)) }
 	runner.Tables = func(ctx context.Context, o runner.Order) ([]*table.Table, error) {
-		return Tables(ctx, o.Folder, o.Table)
+		f, err := results.Fill(ctx, o.Folder, o.Table, resample.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return f.Tables(), nil
 	}
 }
 
@@ -63,15 +68,6 @@ func Run(ctx context.Context, o Options) error { return run.Table(ctx, o.plan())
 func (o Options) plan() plan.Options {
 	return plan.Options{Folder: o.Folder, Table: o.Table, Tier: o.Tier, Add: o.Add, Rows: o.Rows, Places: o.Places,
 		Methods: o.Methods, Engine: o.Engine, Training: o.Training, Progress: o.Progress}
-}
-
-// Tables reads the results of a table in a folder, with intervals of 95 %: a table for each of its measures.
-func Tables(ctx context.Context, folder, name string) ([]*table.Table, error) {
-	f, err := results.Fill(ctx, folder, name, resample.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return f.Tables(), nil
 }
 
 // Beside reads a table of a folder beside the published one: published, ours, difference. Its note says what differs.

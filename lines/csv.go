@@ -18,9 +18,9 @@ type Unit string
 
 // The units. A cell "k/n" or "88.4%" states its own.
 const (
-	Unstated Unit = ""
-	Share    Unit = "share"   // 0 to 1
-	Percent  Unit = "percent" // 0 to 100
+	unitUnstated Unit = ""
+	unitShare    Unit = "share"   // 0 to 1
+	unitPercent  Unit = "percent" // 0 to 100
 )
 
 // CSV says how a table of models is read.
@@ -33,8 +33,8 @@ type CSV struct {
 
 // readCSV reads a table with one model a line; Read says what its columns mean.
 func readCSV(path string, in io.Reader, o CSV) (Models, error) {
-	if !slices.Contains([]Unit{Unstated, Share, Percent}, o.Unit) {
-		return nil, fmt.Errorf("lines: unit %q, want %s or %s", o.Unit, Share, Percent)
+	if !slices.Contains([]Unit{unitUnstated, unitShare, unitPercent}, o.Unit) {
+		return nil, fmt.Errorf("lines: unit %q, want %s or %s", o.Unit, unitShare, unitPercent)
 	}
 	t, err := readColumns(path, in)
 	if err != nil {
@@ -211,9 +211,9 @@ func (o CSV) accuracy(cell string, n int) (Accuracy, error) {
 			"stated unit", cell)
 	}
 	switch {
-	case signed || o.Unit == Percent:
+	case signed || o.Unit == unitPercent:
 		return percent(v, n)
-	case o.Unit == Share:
+	case o.Unit == unitShare:
 		if v > 1 && v <= 100 {
 			return Accuracy{}, fmt.Errorf("%v is above 1, but the unit is said to be shares; are these percent?", v)
 		}

@@ -26,7 +26,7 @@ b,robust,8800/10000,,4,2,16
 }
 
 func TestColumnOfImages(t *testing.T) {
-	models, err := readCSV("t.csv", strings.NewReader("model,clean,fog,n\na,0.9,3/4,1000\nb,0.8,0.5,\n"), CSV{Unit: Share})
+	models, err := readCSV("t.csv", strings.NewReader("model,clean,fog,n\na,0.9,3/4,1000\nb,0.8,0.5,\n"), CSV{Unit: unitShare})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestColumnOfImages(t *testing.T) {
 	if got := models[1].Accuracies["clean"]; got != (Accuracy{0.8, 0}) {
 		t.Errorf("%+v", got)
 	}
-	models, err = readCSV("t.csv", strings.NewReader("model,clean,n\na,0.9,12\n"), CSV{Unit: Share, Numbers: []string{"n"}})
+	models, err = readCSV("t.csv", strings.NewReader("model,clean,n\na,0.9,12\n"), CSV{Unit: unitShare, Numbers: []string{"n"}})
 	if err != nil || models[0].Numbers["n"] != 12 || models[0].Accuracies["clean"].N != 0 {
 		t.Errorf("%+v, %v", models, err)
 	}
@@ -49,10 +49,10 @@ func TestReadCSVRefuses(t *testing.T) {
 		want string
 	}{
 		{"model,clean\na,0.9\n", CSV{}, "t.csv: line 2: clean: \"0.9\" has no unit"},
-		{"model,clean\na,88\n", CSV{Unit: Share}, "are these percent?"},
-		{"model,clean\na,101\n", CSV{Unit: Percent}, "between 0 and 100"},
-		{"model,clean\na,-0.1\n", CSV{Unit: Share}, "between 0 and 1"},
-		{"model,clean\na,NaN\n", CSV{Unit: Share}, "between 0 and 1"},
+		{"model,clean\na,88\n", CSV{Unit: unitShare}, "are these percent?"},
+		{"model,clean\na,101\n", CSV{Unit: unitPercent}, "between 0 and 100"},
+		{"model,clean\na,-0.1\n", CSV{Unit: unitShare}, "between 0 and 1"},
+		{"model,clean\na,NaN\n", CSV{Unit: unitShare}, "between 0 and 1"},
 		{"model,clean\na,11/10\n", CSV{}, "11 correct of 10 images"},
 		{"model,clean\na,1.5/10\n", CSV{}, "both whole numbers"},
 		{"model,clean\na,5/0\n", CSV{}, "n of at least 1"},
@@ -65,7 +65,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"model,clean\na,1/2,3/4\n", CSV{}, "line 2: wrong number of fields"},
 		{"model,clean\n", CSV{}, "no models"},
 		{"", CSV{}, "empty"},
-		{"model,clean,n\na,0.5,0\n", CSV{Unit: Share}, "line 2: n: \"0\", want the number of images"},
+		{"model,clean,n\na,0.5,0\n", CSV{Unit: unitShare}, "line 2: n: \"0\", want the number of images"},
 		{"model,depth\na,Inf\n", CSV{Numbers: []string{"depth"}}, "finite"},
 		{"model,clean\na,0.5\n", CSV{Unit: "permille"}, "unit \"permille\""},
 	} {

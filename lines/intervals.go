@@ -26,7 +26,7 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 		return "", fmt.Errorf("lines: %w", err)
 	}
 	if b.Method == "" {
-		b.Method = resample.Moved
+		b.Method = "moved"
 	}
 	p.reliability = slices.Repeat([]float64{1}, len(f.groups))
 	why := make([]string, len(f.groups)) // there are no intervals

@@ -76,7 +76,7 @@ func strengthFigures(files []*strength.File) (shown []any) {
 			return nil
 		}
 		row := []any{h.Over, "the ledger", c.Images, c.Right, c.Robust, table.None, table.None, table.None}
-		if h.Prover == strength.List {
+		if h.Prover == "list" {
 			row[1], row[5], row[6] = "the model", c.SpacedSame, c.SpacedWrong
 			if c.SpacedSame > 0 {
 				interval, err := rs.ExactInterval(c.SpacedWrong, c.SpacedSame, 0.95)
@@ -105,7 +105,7 @@ func strengthBars(name string, files []*strength.File) *Figure {
 	grid := figure.Grid{Columns: len(files)}
 	for i, f := range files {
 		s := figure.Series{Name: "the model; mark: another class"}
-		if f.Header.Prover != strength.List {
+		if f.Header.Prover != "list" {
 			s.Name = "the ledger; mark: not certified"
 			title += "\nthe ledger: " + cmp.Or(f.Settings, f.Header.Ledger)
 		}

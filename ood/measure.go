@@ -94,7 +94,7 @@ func Measure(ctx context.Context, n Network, data imageset.Source, o Options) (*
 		}
 		header.Probe = &record.Probe{U: p.U, V: p.V, Seed: p.Seed, Shared: p.Shared, Shift: p.Norm}
 		if o.Epsilon == 0 {
-			header.Set, header.Epsilon, header.Probe.Shift = record.Segment, p.Norm, 0
+			header.Set, header.Epsilon, header.Probe.Shift = "segment", p.Norm, 0
 		}
 	}
 	header.Bound = &record.Bound{Method: o.Method, Arithmetic: o.Arithmetic, Assumes: n.Assumes()}

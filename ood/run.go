@@ -84,11 +84,11 @@ func (r *run) begin(ctx context.Context, n Network, data imageset.Source,
 		trained = []ledger.Data{}
 	}
 	return images, record.Header{
-		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.program},
+		Format: "certspec-ood", Version: 1, Program: ledger.Program{Version: r.program},
 		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained,
 			Compared: n.Compared()},
 		Data: of,
-		Set:  record.LInf, Epsilon: epsilon, Shard: r.shard,
+		Set:  "linf", Epsilon: epsilon, Shard: r.shard,
 	}, nil
 }
 

@@ -19,12 +19,12 @@ const many = 20_000
 //	q(α) = θ + s/√n (z + γ/√n (z²−1)/6 + κ/n (z³−3z)/24 − γ²/n (2z³−5z)/36).
 //
 // Their error is of the order of 1/n, below that of any number of resamples here. Where γ/√n or κ/n are above 0.05,
-// as few members differ from all others, and for methods other than Percentile, Means draws.
+// as few members differ from all others, and for methods other than "percentile", Means draws.
 //
 // Errors: those of Run.
 func Means(ctx context.Context, values []float64, each int, o Options) ([]Estimate, error) {
 	n := len(values) / each
-	if n > many && (o.Method == "" || o.Method == Percentile) {
+	if n > many && (o.Method == "" || o.Method == percentile) {
 		if all := expanded(values, each, o); all != nil {
 			return all, nil
 		}

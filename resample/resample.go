@@ -40,11 +40,11 @@ func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 type Method string
 
 const (
-	// Percentile is [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling
+	// percentile is [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling
 	// does not bias
-	Percentile Method = "percentile"
-	Basic      Method = "basic" // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
-	Moved      Method = "moved" // percentiles less twice the bias, where sampling biases as resampling does
+	percentile Method = "percentile"
+	basic      Method = "basic" // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
+	moved      Method = "moved" // percentiles less twice the bias, where sampling biases as resampling does
 )
 
 // Options says how intervals are found. The zero value has defaults for all.
@@ -52,7 +52,7 @@ type Options struct {
 	Resamples  int     `json:"resamples"`        // 1 to 1,000,000; default 10,000
 	Confidence float64 `json:"confidence"`       // in (0, 1); default 0.95
 	Seed       uint64  `json:"seed"`             // equal seeds give equal intervals
-	Method     Method  `json:"method,omitempty"` // default Percentile
+	Method     Method  `json:"method,omitempty"` // default "percentile"; "basic", "moved"
 }
 
 // Defaults of Options.
@@ -83,8 +83,8 @@ func (o Options) Resolved() (Options, error) {
 		return o, optionErrorf("%d resamples, want %d to %d", o.Resamples, leastResamples, mostResamples)
 	case !(o.Confidence > 0 && o.Confidence < 1):
 		return o, optionErrorf("confidence %v, want a number in (0, 1)", o.Confidence)
-	case !slices.Contains([]Method{"", Percentile, Basic, Moved}, o.Method):
-		return o, optionErrorf("method %q, want %q, %q or %q", o.Method, Percentile, Basic, Moved)
+	case !slices.Contains([]Method{"", percentile, basic, moved}, o.Method):
+		return o, optionErrorf("method %q, want %q, %q or %q", o.Method, percentile, basic, moved)
 	}
 	return o, nil
 }
@@ -165,9 +165,9 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 			switch p := percentiles(values, confidence); o.Method {
 			default:
 				in = p
-			case Basic:
+			case basic:
 				in, center = Interval{2*value - p.High, 2*value - p.Low}, 2*value-mean
-			case Moved:
+			case moved:
 				in, center = Interval{p.Low - 2*(mean-value), p.High - 2*(mean-value)}, 2*value-mean
 			}
 			return widened(in, center, math.Sqrt(common), parts, confidence)
@@ -176,9 +176,9 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 		e.Value, e.Bias, e.Interval = value, mean-value, at(o.Confidence)
 		e.Error = math.Sqrt(common*deviation*deviation + total(parts))
 		switch {
-		case len(parts) == 0 && o.Method == Basic:
+		case len(parts) == 0 && o.Method == basic:
 			e.P = pValue(values, 2*value)
-		case len(parts) == 0 && (o.Method == "" || o.Method == Percentile):
+		case len(parts) == 0 && (o.Method == "" || o.Method == percentile):
 			e.P = pValue(values, 0)
 		default:
 			e.P = smallestLevel(at)

@@ -65,7 +65,7 @@ func TestAgainstAllResamples(t *testing.T) {
 	}
 	low, high, own := end(.15), end(.85), .7
 	for method, want := range map[resample.Method]resample.Interval{
-		resample.Percentile: {Low: low, High: high}, resample.Basic: {Low: 2*own - high, High: 2*own - low},
+		"percentile": {Low: low, High: high}, "basic": {Low: 2*own - high, High: 2*own - low},
 	} {
 		for seed := range uint64(3) {
 			e := run(t, resample.Paired(10), 1, mean(of), resample.Options{Resamples: 100_000, Confidence: .7,
@@ -248,7 +248,7 @@ func TestCoverage(t *testing.T) {
 	// Radii: 0 for a third, else uniform to 1.
 	radius := func() float64 { return max(0, 1.5*random.Float64()-.5) }
 	o := resample.Options{Resamples: 400}
-	for _, method := range []resample.Method{resample.Percentile, resample.Basic} {
+	for _, method := range []resample.Method{"percentile", "basic"} {
 		o.Method = method
 		within(t, "mean radius of 100, "+string(method), coverage(t, trials, 1./3, func(int) resample.Interval {
 			return run(t, resample.Paired(100), 1, mean(draw(100, radius)), o)[0].Interval

@@ -79,32 +79,32 @@ func (b *band) transform(s fourier.Spectrum[float64], image []float64, channel i
 	b.plan.Forward(b.work, s, b.plane)
 }
 
-// Amplitude is the path on which the amplitudes of the window go from those of x0 to those of x1, straight, with the
-// phases of x0:
-//
-//	x_λ = IDFT[((1−λ)|X0| + λ|X1|) exp(i arg X0)],  λ = 0, 1/(N−1), …, 1
-//
-// As it is linear in λ, it is a straight line in pixel space.
-type Amplitude struct {
+// amplitudePath: see NewAmplitude.
+type amplitudePath struct {
 	*band
 	first, second fourier.Spectrum[float64]
 	a0, a1        []float64
 	from, step    []float64
 }
 
-// NewAmplitude makes amplitude paths between images of one shape.
-func NewAmplitude(shape pixel.Shape, o FourierOptions) (*Amplitude, error) {
+// NewAmplitude makes amplitude paths between images of one shape: the amplitudes of the window go from those of x0 to
+// those of x1, straight, with the phases of x0:
+//
+//	x_λ = IDFT[((1−λ)|X0| + λ|X1|) exp(i arg X0)],  λ = 0, 1/(N−1), …, 1
+//
+// As it is linear in λ, it is a straight line in pixel space.
+func NewAmplitude(shape pixel.Shape, o FourierOptions) (Path, error) {
 	b, err := newBand(shape, o)
 	if err != nil {
 		return nil, err
 	}
 	h := b.plan.Half()
-	return &Amplitude{b, fourier.NewSpectrum[float64](h), fourier.NewSpectrum[float64](h), make([]float64, h.Len()),
+	return &amplitudePath{b, fourier.NewSpectrum[float64](h), fourier.NewSpectrum[float64](h), make([]float64, h.Len()),
 		make([]float64, h.Len()),
 		make([]float64, shape.Len()), make([]float64, shape.Len())}, nil
 }
 
-func (p *Amplitude) Set(x0, x1 []float64) (int, error) {
+func (p *amplitudePath) Set(x0, x1 []float64) (int, error) {
 	if err := p.check(x0, x1); err != nil {
 		return 0, err
 	}
@@ -132,20 +132,15 @@ func (p *Amplitude) Set(x0, x1 []float64) (int, error) {
 	return p.points, nil
 }
 
-func (p *Amplitude) Point(dst []float64, j int) {
+func (p *amplitudePath) Point(dst []float64, j int) {
 	lambda := float64(j) / float64(p.points-1)
 	for k, x := range p.from {
 		dst[k] = x + lambda*p.step[k]
 	}
 }
 
-// Phase is the path on which the phases of the window go from those of x0 to those of x1, with the amplitudes of x0:
-//
-//	x_λ = Re IDFT[|X0| exp(i((1−λ) arg X0 + λ arg X1))]
-//
-// A frequency that is its own mirror has phase 0 or π. Between two of different sign its value is |X0| cos(πλ), so the
-// mean of a channel ends at its negative.
-type Phase struct {
+// phasePath: see NewPhase.
+type phasePath struct {
 	*band
 	channels []phaseChannel
 	blend    fourier.Spectrum[float64]
@@ -156,14 +151,20 @@ type phaseChannel struct {
 	amplitude, phase, change []float64
 }
 
-// NewPhase makes phase paths between images of one shape.
-func NewPhase(shape pixel.Shape, o FourierOptions) (*Phase, error) {
+// NewPhase makes phase paths between images of one shape: the phases of the window go from those of x0 to those of x1,
+// with the amplitudes of x0:
+//
+//	x_λ = Re IDFT[|X0| exp(i((1−λ) arg X0 + λ arg X1))]
+//
+// A frequency that is its own mirror has phase 0 or π. Between two of different sign its value is |X0| cos(πλ), so the
+// mean of a channel ends at its negative.
+func NewPhase(shape pixel.Shape, o FourierOptions) (Path, error) {
 	b, err := newBand(shape, o)
 	if err != nil {
 		return nil, err
 	}
 	h := b.plan.Half()
-	p := &Phase{b, make([]phaseChannel, shape.Channels), fourier.NewSpectrum[float64](h)}
+	p := &phasePath{b, make([]phaseChannel, shape.Channels), fourier.NewSpectrum[float64](h)}
 	for c := range p.channels {
 		p.channels[c] = phaseChannel{fourier.NewSpectrum[float64](h), make([]float64, h.Len()),
 			make([]float64, h.Len()), make([]float64, h.Len())}
@@ -171,7 +172,7 @@ func NewPhase(shape pixel.Shape, o FourierOptions) (*Phase, error) {
 	return p, nil
 }
 
-func (p *Phase) Set(x0, x1 []float64) (int, error) {
+func (p *phasePath) Set(x0, x1 []float64) (int, error) {
 	if err := p.check(x0, x1); err != nil {
 		return 0, err
 	}
@@ -203,7 +204,7 @@ func wrap(x float64) float64 {
 	return x
 }
 
-func (p *Phase) Point(dst []float64, j int) {
+func (p *phasePath) Point(dst []float64, j int) {
 	lambda := float64(j) / float64(p.points-1)
 	for i := range p.channels {
 		c := &p.channels[i]

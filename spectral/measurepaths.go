@@ -16,7 +16,7 @@ import (
 // PathOptions are the settings of MeasurePaths.
 type PathOptions struct {
 	Batch    int               // images in one call of the model; 0 means 100
-	KeepLast bool              // the last bin counts above the line of the HFF; see HighFrequencyFraction
+	KeepLast bool              // the last bin counts above the line of the HFF, as in the paper
 	Progress progress.Reporter // may be nil
 }
 

@@ -84,27 +84,27 @@ func (s *space) plane(dst, image []float64, c int) {
 	}
 }
 
-// Pixel is the straight path between two images at unit Euclidean spacing in normalized space, as in the released code
-// of Fridovich-Keil et al. (2022). With d = ‖x1 − x0‖,
-//
-//	x_t = x0 + t (x1 − x0)/d,  t = 0, 1, 2, … < d.
-//
-// It has ⌈d⌉ points and ends before x1.
-type Pixel struct {
+// pixelPath: see NewPixel.
+type pixelPath struct {
 	space
 	from, step []float64
 }
 
-// NewPixel makes pixel paths between images of one shape.
-func NewPixel(shape pixel.Shape, n Normalization) (*Pixel, error) {
+// NewPixel makes pixel paths between images of one shape: straight, at unit Euclidean spacing in normalized space, as in
+// the released code of Fridovich-Keil et al. (2022). With d = ‖x1 − x0‖,
+//
+//	x_t = x0 + t (x1 − x0)/d,  t = 0, 1, 2, … < d.
+//
+// It has ⌈d⌉ points and ends before x1.
+func NewPixel(shape pixel.Shape, n Normalization) (Path, error) {
 	s, err := newSpace(shape, n)
 	if err != nil {
 		return nil, err
 	}
-	return &Pixel{s, make([]float64, shape.Len()), make([]float64, shape.Len())}, nil
+	return &pixelPath{s, make([]float64, shape.Len()), make([]float64, shape.Len())}, nil
 }
 
-func (p *Pixel) Set(x0, x1 []float64) (int, error) {
+func (p *pixelPath) Set(x0, x1 []float64) (int, error) {
 	if err := p.check(x0, x1); err != nil {
 		return 0, err
 	}
@@ -128,7 +128,7 @@ func (p *Pixel) Set(x0, x1 []float64) (int, error) {
 	return int(math.Ceil(d)), nil
 }
 
-func (p *Pixel) Point(dst []float64, j int) {
+func (p *pixelPath) Point(dst []float64, j int) {
 	for k, x := range p.from {
 		dst[k] = x + float64(j)*p.step[k]
 	}

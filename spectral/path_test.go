@@ -12,7 +12,7 @@ import (
 
 // The numbers of these tests are in section 14 of the specification of the Fourier lens, by the number given there.
 
-func mustAmplitude(t *testing.T, shape pixel.Shape, o FourierOptions) *Amplitude {
+func mustAmplitude(t *testing.T, shape pixel.Shape, o FourierOptions) Path {
 	t.Helper()
 	p, err := NewAmplitude(shape, o)
 	if err != nil {
@@ -21,7 +21,7 @@ func mustAmplitude(t *testing.T, shape pixel.Shape, o FourierOptions) *Amplitude
 	return p
 }
 
-func mustPhase(t *testing.T, shape pixel.Shape, o FourierOptions) *Phase {
+func mustPhase(t *testing.T, shape pixel.Shape, o FourierOptions) Path {
 	t.Helper()
 	p, err := NewPhase(shape, o)
 	if err != nil {

@@ -8,22 +8,13 @@ import (
 	fft "gonum.org/v1/gonum/dsp/fourier"
 )
 
-// HighFrequencyFraction is the HFF of Fridovich-Keil et al. (2022) of the predictions along a path: probabilities of N
-// points, row by row, N ≥ 4. With the real transform P̂ of each class along the path and K = ⌊N/2⌋+1 bins,
+// fractions computes HFFs, and keeps what paths of equal length share. That is the measure of Fridovich-Keil et al. (2022) of the predictions along a path:
+// probabilities of N points, row by row, N ≥ 4. With the real transform P̂ of each class along the path and K = ⌊N/2⌋+1 bins,
 //
 //	S_k = mean over classes of |P̂_k|,  HFF = Σ_{k=⌈K/10⌉}^{K−2} S_k / Σ_{k=0}^{K−1} S_k.
 //
 // This is their released code, which leaves the last bin out of the upper sum. keepLast takes it in, as the paper does.
 // HFF is in [0, 1), and between .27 and .32 for a path that goes once from one class to another.
-func HighFrequencyFraction(predictions []float64, classes int, keepLast bool) (float64, error) {
-	if classes < 1 || len(predictions)%max(classes, 1) != 0 || len(predictions) < 4*classes {
-		return 0, &InputError{"path", fmt.Sprintf("%d predictions of %d classes", len(predictions), classes),
-			"at least 4 points, of all classes each"}
-	}
-	return newFractions(classes, keepLast).of(predictions)
-}
-
-// fractions computes HFFs and keeps what paths of equal length share.
 type fractions struct {
 	classes  int
 	keepLast bool

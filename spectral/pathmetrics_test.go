@@ -3,6 +3,7 @@ package spectral
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -60,7 +61,7 @@ func TestHighFrequencyFraction(t *testing.T) {
 		for _, classes := range []int{2, 10} {
 			for _, keep := range []bool{false, true} {
 				want := map[bool]float64{false: c.drop, true: c.keep}[keep]
-				got, err := HighFrequencyFraction(exchange(100, classes, c.q), classes, keep)
+				got, err := highFrequencyFraction(exchange(100, classes, c.q), classes, keep)
 				if err != nil || math.Abs(got-want) > 6e-7 {
 					t.Errorf("%s, %d classes, last bin kept %v: %v, %v; want %v", c.name, classes, keep, got, err, want)
 				}
@@ -74,7 +75,7 @@ func TestHFFThreshold(t *testing.T) {
 	for _, c := range []struct{ n, k, threshold int }{{10, 6, 1}, {11, 6, 1}, {20, 11, 2}, {49, 25, 3}, {50, 26, 3}, {55, 28, 3}, {100, 51, 6}, {101, 51, 6}} {
 		for periods := 1; periods < c.k-1; periods++ {
 			p := exchange(c.n, 3, func(j int) float64 { return .5 + .5*math.Cos(2*math.Pi*float64(periods*j)/float64(c.n)) })
-			got, err := HighFrequencyFraction(p, 3, false)
+			got, err := highFrequencyFraction(p, 3, false)
 			want := 0.0
 			if periods >= c.threshold {
 				want = 1. / 3
@@ -85,11 +86,11 @@ func TestHFFThreshold(t *testing.T) {
 		}
 	}
 	for _, bad := range []struct{ values, classes int }{{30, 10}, {0, 1}, {41, 4}, {4, 0}} {
-		if _, err := HighFrequencyFraction(make([]float64, bad.values), bad.classes, false); err == nil {
+		if _, err := highFrequencyFraction(make([]float64, bad.values), bad.classes, false); err == nil {
 			t.Errorf("%+v: no error", bad)
 		}
 	}
-	if _, err := HighFrequencyFraction(make([]float64, 40), 4, false); err == nil {
+	if _, err := highFrequencyFraction(make([]float64, 40), 4, false); err == nil {
 		t.Error("zeros: no error")
 	}
 }
@@ -100,7 +101,7 @@ func TestHFFInvariances(t *testing.T) {
 	for j := range 100 {
 		p[3*j+2], p[3*j] = p[3*j]*.25, p[3*j]*.75
 	}
-	want, err := HighFrequencyFraction(p, 3, false)
+	want, err := highFrequencyFraction(p, 3, false)
 	if err != nil || want <= 0 || want >= 1 {
 		t.Fatalf("%v, %v", want, err)
 	}
@@ -112,7 +113,7 @@ func TestHFFInvariances(t *testing.T) {
 		}
 	}
 	for name, q := range map[string][]float64{"reversed": reversed, "shifted": shifted, "permuted": permuted, "padded": padded} {
-		if got, err := HighFrequencyFraction(q, len(q)/100, false); err != nil || math.Abs(got-want) > 1e-12 {
+		if got, err := highFrequencyFraction(q, len(q)/100, false); err != nil || math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
 		}
 	}
@@ -196,7 +197,7 @@ func TestMeasurePaths(t *testing.T) {
 		if n < 4 {
 			continue
 		}
-		h, err := HighFrequencyFraction(exchange(n, 2, func(j int) float64 { return x + (y-x)*float64(j)/d }), 2, false)
+		h, err := highFrequencyFraction(exchange(n, 2, func(j int) float64 { return x + (y-x)*float64(j)/d }), 2, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,4 +269,12 @@ func TestMeasureAmplitudePaths(t *testing.T) {
 	if _, err := MeasurePaths(stopped, &meanModel{shape: shape, limit: 2}, path, image, []Pair{{0, 1}}, PathOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
+}
+
+func highFrequencyFraction(predictions []float64, classes int, keepLast bool) (float64, error) {
+	if classes < 1 || len(predictions)%max(classes, 1) != 0 || len(predictions) < 4*classes {
+		return 0, &InputError{"path", fmt.Sprintf("%d predictions of %d classes", len(predictions), classes),
+			"at least 4 points, of all classes each"}
+	}
+	return newFractions(classes, keepLast).of(predictions)
 }

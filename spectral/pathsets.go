@@ -16,15 +16,15 @@ type PathKind string
 const (
 	amplitudeKind PathKind = "amplitude" // NewAmplitude
 	phaseKind     PathKind = "phase"     // NewPhase
-	PixelPaths    PathKind = "pixel"     // NewPixel, within classes and between them
+	pixelPaths    PathKind = "pixel"     // NewPixel, within classes and between them
 )
 
 // PathKinds are all kinds.
-var PathKinds = []PathKind{amplitudeKind, phaseKind, PixelPaths}
+var PathKinds = []PathKind{amplitudeKind, phaseKind, pixelPaths}
 
 // releasedPairs are the numbers of pairs of the released code of Fridovich-Keil et al. (2022): of
 // all images; of pixel paths, of each class and of each two classes.
-var releasedPairs = map[PathKind]int{amplitudeKind: 5000, phaseKind: 5000, PixelPaths: 200}
+var releasedPairs = map[PathKind]int{amplitudeKind: 5000, phaseKind: 5000, pixelPaths: 200}
 
 // PathSet is paths of a kind between pairs of images.
 type PathSet struct {
@@ -46,7 +46,7 @@ func PathSets(kind PathKind, images *imageset.Images, pairs int, o FourierOption
 			PathKinds)}
 	}
 	of := images.Len()
-	if kind == PixelPaths {
+	if kind == pixelPaths {
 		of = slices.Min(images.ClassCounts())
 	}
 	if pairs == 0 {
@@ -65,7 +65,7 @@ func PathSets(kind PathKind, images *imageset.Images, pairs int, o FourierOption
 	if err != nil {
 		return nil, err
 	}
-	if kind == PixelPaths {
+	if kind == pixelPaths {
 		within, between, err := pixelPairs(images.Labels, len(images.Classes), pairs)
 		return []PathSet{{"pixel within", path, within}, {"pixel between", path, between}}, err
 	}

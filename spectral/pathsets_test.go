@@ -25,7 +25,7 @@ func TestPathSets(t *testing.T) {
 	}{
 		{spectral.PathKind("amplitude"), 0, map[string]int{"amplitude": 30}}, // half of the images, as there are fewer than 10,000
 		{spectral.PathKind("phase"), 7, map[string]int{"phase": 7}},
-		{spectral.PixelPaths, 1, map[string]int{"pixel within": 10, "pixel between": 45}}, // ten classes, and 10·9/2 pairs of them
+		{"pixel", 1, map[string]int{"pixel within": 10, "pixel between": 45}}, // ten classes, and 10·9/2 pairs of them
 	} {
 		sets, err := spectral.PathSets(c.kind, images, c.pairs, spectral.FourierOptions{Points: 10})
 		if err != nil || len(sets) != len(c.want) {
@@ -38,7 +38,7 @@ func TestPathSets(t *testing.T) {
 		}
 	}
 	var input *spectral.InputError
-	for kind, pairs := range map[spectral.PathKind]int{"sound": 0, spectral.PathKind("amplitude"): 31, spectral.PixelPaths: 200} {
+	for kind, pairs := range map[spectral.PathKind]int{"sound": 0, spectral.PathKind("amplitude"): 31, "pixel": 200} {
 		if _, err := spectral.PathSets(kind, images, pairs, spectral.FourierOptions{}); !errors.As(err, &input) {
 			t.Errorf("%s, %d pairs: %v", kind, pairs, err)
 		}

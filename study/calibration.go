@@ -34,8 +34,8 @@ func CBS(correct []bool, lower, upper []float64) (float64, error) {
 }
 
 func registerBounds(word string, worst func(correct []bool, lower, upper []float64) (float64, error)) {
-	Register(word, func(radius float64) Quantity {
-		return Quantity{Unit: Share, Columns: []string{fmt.Sprintf("lower %g", radius), fmt.Sprintf("upper %g", radius)},
+	register(word, func(radius float64) Quantity {
+		return Quantity{Unit: share, Columns: []string{fmt.Sprintf("lower %g", radius), fmt.Sprintf("upper %g", radius)},
 			Of: func(c []*Column, drawn []int) (float64, error) {
 				var correct []bool
 				var lower, upper []float64

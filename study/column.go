@@ -27,13 +27,13 @@ type Column struct {
 	Images []int     // ids, ascending
 	Labels []int     // right answers; in files whose heading is correct 1 or 0
 	Values []float64 // NaN: none
-	Marks  []string  // why there is no number: Abstained or Wrong; "" beside a number
+	Marks  []string  // why there is no number: "a" (abstained) or "x" (wrong); "" beside a number
 }
 
 // Marks of images without a number.
 const (
-	Abstained = "a" // no class
-	Wrong     = "x" // another class than the label
+	abstained = "a" // no class
+	wrong     = "x" // another class than the label
 )
 
 // ColumnOf has a number of each labelled image of a ledger whose class is right.
@@ -42,12 +42,12 @@ func ColumnOf(key Key, rows rs.Rows, of func(rs.Row) float64) *Column {
 	labelled := slices.DeleteFunc(slices.Clone(rows), func(row rs.Row) bool { return row.Label < 0 })
 	slices.SortFunc(labelled, func(a, b rs.Row) int { return a.Image - b.Image })
 	for _, row := range labelled {
-		value, mark := math.NaN(), Wrong
+		value, mark := math.NaN(), wrong
 		switch {
 		case row.Correct():
 			value, mark = of(row), ""
 		case !row.Certified():
-			mark = Abstained
+			mark = abstained
 		}
 		c.Images, c.Labels = append(c.Images, row.Image), append(c.Labels, row.Label)
 		c.Values, c.Marks = append(c.Values, value), append(c.Marks, mark)
@@ -165,12 +165,12 @@ func (f Form) take(c *Column, image, label int, text string) error {
 	case text == "" && !f.Gaps:
 		return nil
 	case text == "":
-	case text == Abstained || text == Wrong:
+	case text == abstained || text == wrong:
 		mark = text
 	default:
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= f.Least && v <= f.Most) {
-			return fmt.Errorf("a number from %g to %g, %q or %q", f.Least, f.Most, Abstained, Wrong)
+			return fmt.Errorf("a number from %g to %g, %q or %q", f.Least, f.Most, abstained, wrong)
 		}
 		value = v
 	}

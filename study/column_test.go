@@ -64,7 +64,7 @@ func TestNewColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if columns[0].Key != (Key{"net", "fog-3", "kept"}) || len(columns[1].Images) != 1 || columns[0].Marks[1] != Abstained {
+	if columns[0].Key != (Key{"net", "fog-3", "kept"}) || len(columns[1].Images) != 1 || columns[0].Marks[1] != abstained {
 		t.Errorf("%+v, %+v", columns[0], columns[1])
 	}
 	if got := string(form.Text(columns)); got != text {

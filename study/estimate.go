@@ -275,7 +275,7 @@ func statisticsApart(ctx context.Context, left, right []sample, o resample.Optio
 	design := resample.Crossed(len(left[0].images), most).Fitted(func(int) (models, parameters int) {
 		return most, most - max(1, least-1)
 	})
-	o.Method = resample.Basic
+	o.Method = "basic"
 	found, err := resample.Run(ctx, design, 1, func(d resample.Draw, v []float64) error {
 		x, err := of(left, d.Second, d.First)
 		if err != nil {

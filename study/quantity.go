@@ -16,8 +16,8 @@ type Unit string
 
 // The units.
 const (
-	Radius Unit = "radius" // ℓ₂, of values in [0, 1]
-	Share  Unit = "share"  // of images, from 0 to 1
+	radius Unit = "radius" // ℓ₂, of values in [0, 1]
+	share  Unit = "share"  // of images, from 0 to 1
 )
 
 // Quantity is a number that columns of a network give, for all of their images or for some that are
@@ -38,15 +38,15 @@ type Quantity struct {
 
 var quantities = map[string]func(argument float64) Quantity{}
 
-// Register makes a quantity known by its first word. The number behind the word is its argument,
+// register makes a quantity known by its first word. The number behind the word is its argument,
 // NaN where there is none.
-func Register(word string, of func(argument float64) Quantity) { quantities[word] = of }
+func register(word string, of func(argument float64) Quantity) { quantities[word] = of }
 
-// RegisterMean makes a mean over images known. A right answer counts as each says; others count as
+// registerMean makes a mean over images known. A right answer counts as each says; others count as
 // 0.
-func RegisterMean(word string, unit Unit, column string, each func(argument, value float64) float64) {
-	Register(word, func(argument float64) Quantity {
-		return Quantity{Unit: unit, Greater: true, Capped: unit == Radius, Columns: []string{column},
+func registerMean(word string, unit Unit, column string, each func(argument, value float64) float64) {
+	register(word, func(argument float64) Quantity {
+		return Quantity{Unit: unit, Greater: true, Capped: unit == radius, Columns: []string{column},
 			Each: func(c []*Column, at int) float64 {
 				if c[0].Marks[at] != "" {
 					return 0

@@ -13,10 +13,10 @@ func TestFind(t *testing.T) {
 		}
 	}
 	q, err := Find("ca 0.25")
-	if err != nil || q.Unit != Share || q.Capped {
+	if err != nil || q.Unit != share || q.Capped {
 		t.Fatal(q, err)
 	}
-	column := &Column{Values: []float64{0.25, 0.2, 1}, Marks: []string{"", "", Wrong}}
+	column := &Column{Values: []float64{0.25, 0.2, 1}, Marks: []string{"", "", wrong}}
 	for i, want := range []float64{1, 0, 0} {
 		if got := q.Each([]*Column{column}, i); got != want {
 			t.Errorf("image %d: %v", i, got)

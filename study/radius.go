@@ -4,15 +4,15 @@ import "slices"
 
 // init registers the quantities of certified radii and of the shares of noise samples behind them.
 func init() {
-	RegisterMean("acr", Radius, "radius", func(_, radius float64) float64 { return radius })
-	RegisterMean("ca", Share, "radius", func(at, radius float64) float64 { return oneIf(radius >= at) })
-	RegisterMean("share", Share, "share", func(least, share float64) float64 { return oneIf(share >= least) })
+	registerMean("acr", radius, "radius", func(_, radius float64) float64 { return radius })
+	registerMean("ca", share, "radius", func(at, radius float64) float64 { return oneIf(radius >= at) })
+	registerMean("share", share, "share", func(least, share float64) float64 { return oneIf(share >= least) })
 }
 
 // init registers the share of its clean radius that an image keeps on another set, of the images that are certified as
 // they are. A radius that grows counts as kept.
 func init() {
-	RegisterMean(kept, Share, kept, func(_, share float64) float64 { return share })
+	registerMean(kept, share, kept, func(_, share float64) float64 { return share })
 }
 
 const kept = "kept"

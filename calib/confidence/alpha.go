@@ -7,15 +7,15 @@ import "fmt"
 type Spending string
 
 const (
-	// Paper spends α on the radius and again α on the scores: a joint failure has a probability of at most 2α per
+	// paper spends α on the radius and again α on the scores: a joint failure has a probability of at most 2α per
 	// image. Nothing is claimed for many images at once: at α = 0.001, all of 2,000 independent intervals hold with
 	// probability 0.135.
-	Paper Spending = "paper"
-	// Split spends half of α on each.
-	Split Spending = "split"
-	// Family is Split with α divided by the number of images: all radii and intervals hold at once with a
+	paper Spending = "paper"
+	// split spends half of α on each.
+	split Spending = "split"
+	// family is split with α divided by the number of images: all radii and intervals hold at once with a
 	// probability of at least 1−α.
-	Family Spending = "family"
+	family Spending = "family"
 )
 
 // Divide returns the failure probabilities of the radius and of the scores of each of a number of images.
@@ -29,11 +29,11 @@ func (s Spending) Divide(alpha float64, images int) (radius, scores float64, err
 		return 0, 0, inputError("images", images, "at least 1")
 	}
 	switch s {
-	case Paper:
+	case paper:
 		return alpha, alpha, nil
-	case Split:
+	case split:
 		return alpha / 2, alpha / 2, nil
-	case Family:
+	case family:
 		share := down(alpha / float64(images))
 		return share / 2, share / 2, nil
 	}
@@ -41,12 +41,12 @@ func (s Spending) Divide(alpha float64, images int) (radius, scores float64, err
 }
 
 // Fails bounds the probability that the radius of an image or its interval is false, for an α in (0, 1). It is 2α for
-// Paper, α for Split, and 0 for Family, where all hold at once. It is an input of calib.Claim.
+// paper, α for split, and 0 for family, where all hold at once. It is an input of calib.Claim.
 func (s Spending) Fails(alpha float64) float64 {
 	switch s {
-	case Family:
+	case family:
 		return 0
-	case Split:
+	case split:
 		return alpha
 	}
 	return 2 * alpha
@@ -55,10 +55,10 @@ func (s Spending) Fails(alpha float64) float64 {
 // Holds says in words what holds with which probability, for captions.
 func (s Spending) Holds(alpha float64) string {
 	switch s {
-	case Split:
+	case split:
 		return fmt.Sprintf("radius and interval of an image hold together with probability at least %g; those of "+
 			"all images do not with any stated probability", 1-alpha)
-	case Family:
+	case family:
 		return fmt.Sprintf("all radii and intervals hold at once with probability at least %g", 1-alpha)
 	}
 	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images "+

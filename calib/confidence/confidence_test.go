@@ -276,7 +276,7 @@ func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		s              Spending
 		radius, scores float64
-	}{{Paper, .001, .001}, {Split, .0005, .0005}, {Family, .001 / 4000, .001 / 4000}} {
+	}{{paper, .001, .001}, {split, .0005, .0005}, {family, .001 / 4000, .001 / 4000}} {
 		radius, scores, err := c.s.Divide(.001, 2000)
 		if err != nil || !near(radius, c.radius, 1e-18) || !near(scores, c.scores, 1e-18) {
 			t.Errorf("%s: %v, %v, %v", c.s, radius, scores, err)
@@ -305,9 +305,9 @@ func TestBadInput(t *testing.T) {
 		"alpha": {
 			func() error { _, err := HalfWidth(1, 0); return err },
 			func() error { _, err := HalfWidth(1, nan); return err },
-			func() error { _, _, err := Paper.Divide(1, 5); return err },
+			func() error { _, _, err := paper.Divide(1, 5); return err },
 		},
-		"images":   {func() error { _, _, err := Family.Divide(.1, 0); return err }},
+		"images":   {func() error { _, _, err := family.Divide(.1, 0); return err }},
 		"spending": {func() error { _, _, err := Spending("x").Divide(.1, 1); return err }},
 		"shift": {
 			func() error { _, err := Standard(.1, .2, .1, nan); return err },

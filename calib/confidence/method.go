@@ -27,31 +27,31 @@ func ParseMethod(name string) (Method, error) {
 type Mode string
 
 const (
-	ModeIndex Mode = "index" // confidence in the class which the hard votes certify, constant within its radius
-	ModeMax   Mode = "max"   // the largest of all classes, see OfTop
+	modeIndex Mode = "index" // confidence in the class which the hard votes certify, constant within its radius
+	modeMax   Mode = "max"   // the largest of all classes, see OfTop
 )
 
-// ParseMode reads a mode; empty is ModeIndex.
+// ParseMode reads a mode; empty is "index".
 //
 // Errors: another name, as *InputError.
 func ParseMode(name string) (Mode, error) {
 	switch m := Mode(name); m {
 	case "":
-		return ModeIndex, nil
-	case ModeIndex, ModeMax:
+		return modeIndex, nil
+	case modeIndex, modeMax:
 		return m, nil
 	}
 	return "", inputError("mode", fmt.Sprintf("%q", name), "index or max")
 }
 
-// ParseSpending reads a way to divide α; empty is Paper.
+// ParseSpending reads a way to divide α; empty is "paper".
 //
 // Errors: another name, as *InputError.
 func ParseSpending(name string) (Spending, error) {
 	switch s := Spending(name); s {
 	case "":
-		return Paper, nil
-	case Paper, Split, Family:
+		return paper, nil
+	case paper, split, family:
 		return s, nil
 	}
 	return "", inputError("spending", fmt.Sprintf("%q", name), "paper, split or family")

@@ -23,7 +23,7 @@ import (
 // datasetOutput runs a dataset command and gives its standard output.
 func datasetOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
 	return outputOf(t, "dataset", args...)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
@@ -15,7 +14,7 @@ import (
 // Exit codes, report and record of a gate, of an exported network against itself.
 func TestGate(t *testing.T) {
 	engines.NeedONNXRuntime(t)
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	file, report, record := onnxFile(t), filepath.Join(t.TempDir(), "gate.xml"), filepath.Join(t.TempDir(), "record")
 	gate := func(flags ...string) (string, int) {
 		t.Helper()

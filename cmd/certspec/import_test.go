@@ -46,7 +46,7 @@ func TestExportImport(t *testing.T) {
 			t.Errorf("%s: printed %s, %v", file, out, err)
 		}
 		source := card.Source
-		if source == nil || source.Origin != modelfile.Imported || source.File != filepath.Base(file) || !strings.HasPrefix(source.Digest, "sha256:") || card.Recipe.Noise() != 0.25 || len(card.Classes) != 10 {
+		if source == nil || source.Origin != "imported" || source.File != filepath.Base(file) || !strings.HasPrefix(source.Digest, "sha256:") || card.Recipe.Noise() != 0.25 || len(card.Classes) != 10 {
 			t.Errorf("%s: card %+v", file, card)
 		}
 	}

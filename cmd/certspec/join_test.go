@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
@@ -14,7 +13,7 @@ import (
 // A denoiser that was trained before one network is set before another, as one file whose σ certify knows.
 func TestJoin(t *testing.T) {
 	engines.NeedONNXRuntime(t)
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	net := onnxFile(t)
 	m, err := modelfile.Read(guessing(t))
 	if err != nil {

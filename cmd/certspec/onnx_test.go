@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	preflightcmd "github.com/certspec/certspec/cmd/certspec/preflight"
-	"github.com/certspec/certspec/dataset"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
@@ -33,7 +32,7 @@ func onnxFile(t *testing.T) string {
 // another normalisation is another model, which cannot go on with the same ledger.
 func TestONNXFlagsInLedger(t *testing.T) {
 	engines.NeedONNXRuntime(t)
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	file, dir := onnxFile(t), t.TempDir()
 	testkit.Write(t, []byte(`{"mean": [0.5], "channel_order": "bgr"}`), file+".json")
 	certify := func(name string, flags ...string) (string, error) {
@@ -79,7 +78,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 }
 
 func TestONNXFlagsWrongUse(t *testing.T) {
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	names := testkit.Write(t, []byte("cat\n\ndog\n"), t.TempDir(), "names.txt")
 	file := testkit.Write(t, nil, t.TempDir(), "net.onnx")
 	for want, args := range map[string][]string{
@@ -126,7 +125,7 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 // What the file cannot take, whatever a flag says, and an engine that cannot run it.
 func TestONNXFlagsImpossible(t *testing.T) {
 	engines.NeedONNXRuntime(t)
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	file := onnxFile(t)
 	names := testkit.Write(t, []byte("cat\ndog\n"), t.TempDir(), "names.txt")
 	for want, args := range map[string][]string{

@@ -15,7 +15,7 @@ import (
 
 // An untrained network on the synthetic set guesses, which fails; the report is printed all the same.
 func TestPreflight(t *testing.T) {
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	untrained := guessing(t)
 	out, err := outputOf(t, "preflight", "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
 		"--images", "40", "--block", "20", "--n", "1000", "--budget", "8h", "--engine", "go", "--json")

@@ -6,13 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/certspec/certspec/dataset"
 )
 
 // A proof is written, found finished, verified and replayed; --bytes writes what the digest of the data is of.
 func TestProve(t *testing.T) {
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	folder := t.TempDir()
 	file, raw := filepath.Join(folder, "a.strength"), filepath.Join(folder, "a.bytes")
 	model := []string{"--model", "../../notebooks/models/fmnist-plain", "--engine", "go", "--data",

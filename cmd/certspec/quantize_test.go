@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/internal/rs/ledger/ledgerio"
@@ -20,7 +19,7 @@ import (
 // The ledger of a quantised network names it, and is none of the network in float32.
 func TestQuantize(t *testing.T) {
 	engines.NeedONNXRuntime(t)
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	dir := t.TempDir()
 	file, model := filepath.Join(dir, "q.onnx"), guessing(t)
 	out, err := outputOf(t, "quantize", model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file)
@@ -115,7 +114,7 @@ func TestQuantize(t *testing.T) {
 
 // A file whose weights lie in files beside it, as PyTorch writes them, becomes the same network in one file; its digest covers every byte of them.
 func TestQuantizeReadsWeightsInFiles(t *testing.T) {
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	one, dir := onnxFile(t), t.TempDir()
 	data := testkit.Read(t, one)
 	model, err := onnxfile.Decode(data)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
@@ -13,7 +12,7 @@ import (
 // ranges of its integers; a network at chance; a drop of less than an image.
 func TestWarnsOfWhatItSees(t *testing.T) {
 	engines.NeedONNXRuntime(t)
-	t.Setenv(dataset.DataVariable, t.TempDir())
+	t.Setenv("CERTSPEC_DATA", t.TempDir())
 	dir := t.TempDir()
 	trained, whole := filepath.Join(dir, "net"), filepath.Join(dir, "net.intnet")
 	for _, args := range []string{

@@ -58,7 +58,7 @@ func TestTrainMethods(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list []method.Entry
-	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != len(method.Names()) || list[0].Name != method.Default {
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != len(method.Names()) || list[0].Name != "gaussian" {
 		t.Errorf("methods %v, %v", list, err)
 	}
 	if out, err := outputOf(t, "train", "--list"); err != nil || !strings.Contains(out, "lambda=40") {

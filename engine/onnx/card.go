@@ -18,14 +18,14 @@ import (
 
 // Values of the fields of Card.
 const (
-	NCHW = "NCHW" // batch, channel, height, width
-	NHWC = "NHWC" // batch, height, width, channel
+	nchw = "NCHW" // batch, channel, height, width
+	nhwc = "NHWC" // batch, height, width, channel
 
-	RGB = "rgb"
-	BGR = "bgr"
+	rgb = "rgb"
+	bgr = "bgr"
 
-	Logits        = "logits"
-	Probabilities = "probabilities"
+	logits        = "logits"
+	probabilities = "probabilities"
 )
 
 // Card holds what an ONNX file does not say of itself. It may stand as JSON beside the
@@ -36,9 +36,9 @@ const (
 //
 //	(Scale·x − Mean[c]) / Std[c]
 type Card struct {
-	Layout       string       `json:"layout,omitempty"`        // NCHW or NHWC; "": found from the graph
+	Layout       string       `json:"layout,omitempty"`        // "NCHW" or "NHWC"; "": found from the graph
 	Shape        *pixel.Shape `json:"shape,omitempty"`         // size of the images; nil: found from the graph
-	ChannelOrder string       `json:"channel_order,omitempty"` // in which the network takes them: RGB (also ""), or BGR
+	ChannelOrder string       `json:"channel_order,omitempty"` // in which the network takes them: "rgb" (also ""), or "bgr"
 	// what white is, e.g. 255; 0: 1, or 255 for a network on uint8
 	Scale float64 `json:"scale,omitempty"`
 	// per channel, red first in either order; or one for all; empty: 0
@@ -47,7 +47,7 @@ type Card struct {
 	Std        []float64 `json:"std,omitempty"`
 	Input      string    `json:"input,omitempty"`  // name of the input of the graph, where it has several
 	Output     string    `json:"output,omitempty"` // name of the output of the graph, where it has several
-	Scores     string    `json:"scores,omitempty"` // Logits or Probabilities; "": found out
+	Scores     string    `json:"scores,omitempty"` // "logits" or "probabilities"; "": found out
 	ClassNames []string  `json:"class_names,omitempty"`
 }
 
@@ -109,14 +109,14 @@ func (c Card) or(other Card) Card {
 // Check says what is wrong with a card, whatever the file.
 func (c Card) Check() error {
 	switch {
-	case c.Layout != "" && c.Layout != NCHW && c.Layout != NHWC:
-		return fmt.Errorf("layout %q; expected %s or %s", c.Layout, NCHW, NHWC)
+	case c.Layout != "" && c.Layout != nchw && c.Layout != nhwc:
+		return fmt.Errorf("layout %q; expected %s or %s", c.Layout, nchw, nhwc)
 	case c.Shape != nil && !c.Shape.Valid():
 		return fmt.Errorf("shape %v; expected positive sides", *c.Shape)
-	case c.ChannelOrder != "" && c.ChannelOrder != RGB && c.ChannelOrder != BGR:
-		return fmt.Errorf("channel order %q; expected %s or %s", c.ChannelOrder, RGB, BGR)
-	case c.Scores != "" && c.Scores != Logits && c.Scores != Probabilities:
-		return fmt.Errorf("scores %q; expected %s or %s", c.Scores, Logits, Probabilities)
+	case c.ChannelOrder != "" && c.ChannelOrder != rgb && c.ChannelOrder != bgr:
+		return fmt.Errorf("channel order %q; expected %s or %s", c.ChannelOrder, rgb, bgr)
+	case c.Scores != "" && c.Scores != logits && c.Scores != probabilities:
+		return fmt.Errorf("scores %q; expected %s or %s", c.Scores, logits, probabilities)
 	case !(c.Scale >= 0) || math.IsInf(c.Scale, 0):
 		return fmt.Errorf("scale %v; expected a positive number, such as 1 or 255", c.Scale)
 	}
@@ -145,9 +145,9 @@ func (c Card) complete(l layout) (Card, error) {
 		}
 	}
 	if c.ChannelOrder == "" {
-		c.ChannelOrder = RGB
+		c.ChannelOrder = rgb
 	}
-	if c.ChannelOrder == BGR && shape.Channels != 3 {
+	if c.ChannelOrder == bgr && shape.Channels != 3 {
 		return c, fmt.Errorf("channel order bgr for images of %v; expected 3 channels", shape)
 	}
 	perChannel := func(name string, values []float64, missing float64) ([]float64, error) {
@@ -176,7 +176,7 @@ func (c Card) complete(l layout) (Card, error) {
 // preprocessing states what a completed card does to images, or "" where that is nothing.
 func (c Card) preprocessing() string {
 	var parts []string
-	if c.ChannelOrder == BGR {
+	if c.ChannelOrder == bgr {
 		parts = append(parts, "channels in order bgr")
 	}
 	if c.Scale != 1 {

@@ -36,7 +36,7 @@ func newConverter[T element](l layout, card Card, threads int, round func(float6
 	k := &converter[T]{layout: l, round: round, threads: threads}
 	for c := range l.shape.Channels {
 		source := c
-		if card.ChannelOrder == BGR {
+		if card.ChannelOrder == bgr {
 			source = l.shape.Channels - 1 - c
 		}
 		mean, std := card.Mean[source], card.Std[source]
@@ -53,7 +53,7 @@ func newConverter[T element](l layout, card Card, threads int, round func(float6
 		}
 		k.tables = append(k.tables, table)
 	}
-	k.inOrder = l.shape.Channels == 1 || !l.planar && card.ChannelOrder != BGR
+	k.inOrder = l.shape.Channels == 1 || !l.planar && card.ChannelOrder != bgr
 	for _, table := range k.tables {
 		k.inOrder = k.inOrder && table == k.tables[0]
 	}

@@ -16,9 +16,9 @@ import (
 // BenchmarkFill is the price of one image on its way into the network.
 func BenchmarkFill(b *testing.B) {
 	for _, l := range []layout{
-		{shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, planar: true, name: NCHW, kind: onnxfile.Float32},
-		{shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, name: NHWC, kind: onnxfile.Float32},
-		{shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, planar: true, name: NCHW, kind: onnxfile.Float32},
+		{shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, planar: true, name: nchw, kind: onnxfile.Float32},
+		{shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, name: nhwc, kind: onnxfile.Float32},
+		{shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, planar: true, name: nchw, kind: onnxfile.Float32},
 	} {
 		for name, card := range map[string]Card{"plain": {}, "normalised": {Mean: []float64{.4}, Std: []float64{.2}}} {
 			b.Run(fmt.Sprintf("%v/%s/%s", l.shape, l.name, name), func(b *testing.B) {

@@ -14,22 +14,22 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// LibraryVersion is the version of ONNX Runtime that Install fetches.
-const LibraryVersion = "1.31.1"
+// installedVersion is the version of ONNX Runtime that Install fetches.
+const installedVersion = "1.31.1"
 
 // wheels are the wheels of the package onnxruntime by platform. The library inside does
 // not depend on the version of Python that a wheel is tagged with.
 var wheels = map[string]wheel.Wheel{
 	"linux/amd64": {
-		Package: "onnxruntime", Version: LibraryVersion, Platform: "manylinux_2_28_x86_64", Python: "3.11",
+		Package: "onnxruntime", Version: installedVersion, Platform: "manylinux_2_28_x86_64", Python: "3.11",
 		SHA256: "5752bd508126ae7c49894d3b9d2e83f0c3d487319246d04c444b393308d7ad7f",
 	},
 	"linux/arm64": {
-		Package: "onnxruntime", Version: LibraryVersion, Platform: "manylinux_2_28_aarch64", Python: "3.11",
+		Package: "onnxruntime", Version: installedVersion, Platform: "manylinux_2_28_aarch64", Python: "3.11",
 		SHA256: "da05378364c44d4407e463982d2bf8d5e4cfea873283757e48beeb41df97b7f3",
 	},
 	"darwin/arm64": {
-		Package: "onnxruntime", Version: LibraryVersion, Platform: "macosx_14_0_arm64", Python: "3.11",
+		Package: "onnxruntime", Version: installedVersion, Platform: "macosx_14_0_arm64", Python: "3.11",
 		SHA256: "60b6b69bfe580eab576cacc5d132a0e9cf2a37fcfd18d46dd191042b1d1ed0d7",
 	},
 }
@@ -44,7 +44,7 @@ func Install(ctx context.Context, show progress.Reporter) (string, error) {
 	w, found := wheels[platform]
 	if !found {
 		return "", fmt.Errorf("onnx: the package index has no ONNX Runtime %s for %s; put a library of your own into %s",
-			LibraryVersion, platform, Variable)
+			installedVersion, platform, Variable)
 	}
 	dir, err := cachedFolder()
 	if err != nil {
@@ -78,5 +78,5 @@ func cachedFolder() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(root, LibraryVersion), nil
+	return filepath.Join(root, installedVersion), nil
 }

@@ -135,7 +135,7 @@ func frame(f, h *part, s pixel.Shape, name string, classes int) (*onnxfile.Model
 	if err != nil {
 		return nil, err
 	}
-	card, err := json.Marshal(Card{Layout: NCHW, ClassNames: f.card.ClassNames})
+	card, err := json.Marshal(Card{Layout: nchw, ClassNames: f.card.ClassNames})
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (p *part) logits() (int, error) {
 	if last := len(p.model.Graph.Nodes) - 1; p.softmax && p.model.Graph.Nodes[last].Op == "Softmax" {
 		p.output = onnxfile.Value{Name: p.model.Graph.Nodes[last].Inputs[0], Type: onnxfile.Float32}
 		p.model.Graph.Keep(p.output)
-	} else if p.softmax || p.card.Scores == Probabilities {
+	} else if p.softmax || p.card.Scores == probabilities {
 		return 0, p.wrong("it gives probabilities; expected logits, or a softmax as the last node")
 	}
 	return classes, nil
@@ -303,7 +303,7 @@ func (p *part) lay(g *onnxfile.Graph, at string) (result string) {
 		weight, bias := make([]float32, c*c), make([]float32, c)
 		for to := range c {
 			from := to // the channel of the image that the network takes at this place
-			if p.card.ChannelOrder == BGR {
+			if p.card.ChannelOrder == bgr {
 				from = c - 1 - to
 			}
 			weight[to*c+from] = float32(p.card.Scale / p.card.Std[from])

@@ -100,10 +100,10 @@ func TestJoinedValues(t *testing.T) {
 		in   []int64
 		card Card
 	}{
-		"planes":          {[]int64{3, 2, 2}, Card{Layout: NCHW}},
-		"blue first":      {[]int64{2, 2, 3}, Card{Layout: NHWC, ChannelOrder: BGR, Scale: 2, Mean: []float64{0.1, 0.2, 0.4}, Std: []float64{0.5, 0.25, 2}}},
-		"flat, one mean":  {[]int64{12}, Card{Layout: NHWC, Shape: &shape, Mean: []float64{0.5}}},
-		"flat, in planes": {[]int64{12}, Card{Layout: NCHW, Shape: &shape, Std: []float64{1, 2, 3}}},
+		"planes":          {[]int64{3, 2, 2}, Card{Layout: nchw}},
+		"blue first":      {[]int64{2, 2, 3}, Card{Layout: nhwc, ChannelOrder: bgr, Scale: 2, Mean: []float64{0.1, 0.2, 0.4}, Std: []float64{0.5, 0.25, 2}}},
+		"flat, one mean":  {[]int64{12}, Card{Layout: nhwc, Shape: &shape, Mean: []float64{0.5}}},
+		"flat, in planes": {[]int64{12}, Card{Layout: nchw, Shape: &shape, Std: []float64{1, 2, 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := dense(17, c.in, rows(5, 12, 1.1), rows(3, 5, 0.9))

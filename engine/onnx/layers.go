@@ -168,7 +168,7 @@ func (l *Layers) entry() (*feedforward.Images, error) {
 		return nil, err
 	}
 	l.dims, l.fill, l.layout, l.card = at.dims, newFiller(at, card, 1), at, card
-	bgr := card.ChannelOrder == BGR
+	bgr := card.ChannelOrder == bgr
 	images := &feedforward.Images{Shape: at.shape, ChannelsLast: !at.planar, BGR: bgr, Scale: card.Scale}
 	for c := range card.Mean {
 		if card.Mean[c] != 0 || card.Std[c] != 1 { // else there is nothing to compute and nothing to round

@@ -49,9 +49,9 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		order := ""
 		switch first, last := isChannels(side(1)), isChannels(side(3)); {
 		case first && !last:
-			order = NCHW
+			order = nchw
 		case last && !first:
-			order = NHWC
+			order = nhwc
 		case card.Layout == "":
 			return wrong("the graph does not tell which axis is the channel; set layout (--layout, or in the card) " +
 				"to NCHW or NHWC")
@@ -59,7 +59,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		if card.Layout != "" && card.Layout != order {
 			order, found.chosen = card.Layout, card.Layout
 		}
-		found.name, found.planar = order, order == NCHW
+		found.name, found.planar = order, order == nchw
 		if found.planar {
 			shape = pixel.Shape{Channels: side(1), Height: side(2), Width: side(3)}
 		} else {
@@ -119,7 +119,7 @@ func flatLayout(found layout, input onnxfile.Value, card Card, wrong func(string
 	if card.Layout == "" && card.Shape.Channels > 1 {
 		return wrong("images of %v enter flat; set layout (--layout, or in the card) to NCHW or NHWC", *card.Shape)
 	}
-	found.shape, found.planar, found.chosen = *card.Shape, card.Layout == NCHW, card.Layout
+	found.shape, found.planar, found.chosen = *card.Shape, card.Layout == nchw, card.Layout
 	found.name = strings.TrimSpace("flat " + card.Layout)
 	values, open := int64(card.Shape.Len()), -1
 	product := int64(1)

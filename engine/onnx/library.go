@@ -115,7 +115,7 @@ func checkVersion(path, version string) error {
 	case errX != nil || errY != nil:
 		return fmt.Errorf("onnx: library %s calls its version %q; expected 1.%d or newer", path, version, oldestMinor)
 	case x != 1 || y < oldestMinor:
-		remedy := fmt.Sprintf("certspec backend install onnxruntime fetches %s", LibraryVersion)
+		remedy := fmt.Sprintf("certspec backend install onnxruntime fetches %s", installedVersion)
 		if named := os.Getenv(Variable); named != "" && samePath(named, path) {
 			remedy = "unset " + Variable + ", which names it; " + remedy
 		}

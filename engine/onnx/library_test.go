@@ -57,7 +57,7 @@ func TestLibraryVersions(t *testing.T) {
 		t.Skip("no C compiler to make a library with")
 	}
 	for version, want := range map[string]string{
-		"1.17.3": regexp.QuoteMeta("is ONNX Runtime 1.17.3; 1.29 or newer is needed (certspec backend install onnxruntime fetches " + LibraryVersion + ")"),
+		"1.17.3": regexp.QuoteMeta("is ONNX Runtime 1.17.3; 1.29 or newer is needed (certspec backend install onnxruntime fetches " + installedVersion + ")"),
 		"2.0.0":  "is ONNX Runtime 2.0.0; 1.29 or newer",
 		"banana": `calls its version "banana"`,
 	} {

@@ -136,7 +136,7 @@ func (l *linear) logits(value func(i int) float64) []float64 {
 					v = math.Round(v*1024) / 1024 // near enough for values about 1
 				}
 				entered := channel
-				if l.card.ChannelOrder == BGR {
+				if l.card.ChannelOrder == bgr {
 					entered = s.Channels - 1 - channel
 				}
 				at := (row*s.Width+column)*s.Channels + entered
@@ -197,14 +197,14 @@ func TestForms(t *testing.T) {
 		"NHW":                   {shape: grey, form: "NHW"},
 		"grey NCHW":             {shape: grey, form: "NCHW"},
 		"flat grey":             {shape: grey, form: "flat NHWC", card: Card{Shape: &grey}},
-		"flat NCHW":             {shape: colour, form: "flat NCHW", card: Card{Shape: &colour, Layout: NCHW}},
-		"flat NHWC":             {shape: colour, form: "flat NHWC", card: Card{Shape: &colour, Layout: NHWC}},
+		"flat NCHW":             {shape: colour, form: "flat NCHW", card: Card{Shape: &colour, Layout: nchw}},
+		"flat NHWC":             {shape: colour, form: "flat NHWC", card: Card{Shape: &colour, Layout: nhwc}},
 		"normalised":            {shape: colour, form: "NCHW", card: Card{Mean: cifarMean, Std: cifarStd}},
 		"normalised NHWC":       {shape: colour, form: "NHWC", card: Card{Mean: cifarMean, Std: cifarStd}},
 		"one mean for all":      {shape: colour, form: "NHWC", card: Card{Mean: []float64{.5}, Std: []float64{.25}}},
-		"bgr, bytes":            {shape: colour, form: "NCHW", card: Card{ChannelOrder: BGR, Scale: 255, Mean: []float64{123.68, 116.78, 103.94}}},
-		"bgr NHWC, alike":       {shape: colour, form: "NHWC", card: Card{ChannelOrder: BGR}},
-		"bgr NHWC":              {shape: colour, form: "NHWC", card: Card{ChannelOrder: BGR, Std: cifarStd}},
+		"bgr, bytes":            {shape: colour, form: "NCHW", card: Card{ChannelOrder: bgr, Scale: 255, Mean: []float64{123.68, 116.78, 103.94}}},
+		"bgr NHWC, alike":       {shape: colour, form: "NHWC", card: Card{ChannelOrder: bgr}},
+		"bgr NHWC":              {shape: colour, form: "NHWC", card: Card{ChannelOrder: bgr, Std: cifarStd}},
 		"float16":               {shape: colour, form: "NCHW", kind: onnxfile.Float16, card: Card{Mean: cifarMean, Std: cifarStd}},
 		"float16 out":           {shape: colour, form: "NCHW", output: onnxfile.Float16},
 		"float64 out":           {shape: colour, form: "NCHW", output: onnxfile.Float64},
@@ -213,7 +213,7 @@ func TestForms(t *testing.T) {
 		"flat of batch 1":       {shape: grey, form: "flat NHWC", card: Card{Shape: &grey}, batch: 1},
 		"column":                {shape: grey, form: "column", card: Card{Shape: &grey}},
 		"column of batch 1":     {shape: grey, form: "column", card: Card{Shape: &grey}, batch: 1},
-		"row of batch 1":        {shape: colour, form: "row", card: Card{Shape: &colour, Layout: NHWC}, batch: 1},
+		"row of batch 1":        {shape: colour, form: "row", card: Card{Shape: &colour, Layout: nhwc}, batch: 1},
 		"one image or channel":  {shape: grey, form: "NHW", batch: 1},
 		"uint8 of batch 1":      {shape: colour, form: "NHWC", kind: onnxfile.Uint8, batch: 1},
 		"float16 of batch 1":    {shape: colour, form: "NCHW", kind: onnxfile.Float16, batch: 1},
@@ -284,7 +284,7 @@ func (l *linear) check(t *testing.T, path, provider string, tolerance float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[bool]string{true: Probabilities, false: Logits}[l.softmax]; details.Scores != want {
+	if want := map[bool]string{true: probabilities, false: logits}[l.softmax]; details.Scores != want {
 		t.Errorf("%s; expected %s", details.Scores, want)
 	}
 	if from := "the graph ends in a softmax"; l.softmax && details.ScoresFrom != from {

@@ -169,7 +169,7 @@ type Details struct {
 	BatchFixed string `json:"batch_fixed,omitempty"` // why it is fixed still
 	// images per second with the batch of the file, in a trial
 	Rate       float64           `json:"rate,omitempty"`
-	Scores     string            `json:"scores"`      // Logits or Probabilities
+	Scores     string            `json:"scores"`      // "logits" or "probabilities"
 	ScoresFrom string            `json:"scores_from"` // how that is known
 	ClassNames []string          `json:"class_names,omitempty"`
 	Input      Card              `json:"input"`              // what the images go through before the network

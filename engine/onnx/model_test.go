@@ -114,7 +114,7 @@ func TestIdentity(t *testing.T) {
 		return info.Identity.Weights
 	}
 	plain := weights(path, Options{})
-	if again := weights(path, Options{Card: Card{Mean: []float64{0}, Scale: 1, ChannelOrder: RGB, Layout: NCHW, Scores: Logits, Input: "image", Output: "out"}}); again != plain {
+	if again := weights(path, Options{Card: Card{Mean: []float64{0}, Scale: 1, ChannelOrder: rgb, Layout: nchw, Scores: logits, Input: "image", Output: "out"}}); again != plain {
 		t.Errorf("defaults written out change the identity: %s, %s", plain, again)
 	}
 	seen := map[string]string{plain: "plain"}
@@ -127,14 +127,14 @@ func TestIdentity(t *testing.T) {
 	for name, weights := range map[string]string{
 		"mean":          weights(path, Options{Card: Card{Mean: []float64{.5}}}),
 		"std":           weights(path, Options{Card: Card{Std: []float64{.5}}}),
-		"bgr":           weights(path, Options{Card: Card{ChannelOrder: BGR}}),
+		"bgr":           weights(path, Options{Card: Card{ChannelOrder: bgr}}),
 		"scale":         weights(path, Options{Card: Card{Scale: 255}}),
 		"one mean":      weights(path, Options{Card: Card{Mean: []float64{.5, 0, 0}}}),
-		"probabilities": weights(path, Options{Card: Card{Scores: Probabilities}}),
+		"probabilities": weights(path, Options{Card: Card{Scores: probabilities}}),
 		"first output":  weights(outputs, Options{Card: Card{Output: "out"}}),
 		"second output": weights(outputs, Options{Card: Card{Output: "product"}}),
-		"channel first": weights(open, Options{Card: Card{Layout: NCHW}}),
-		"channel last":  weights(open, Options{Card: Card{Layout: NHWC}}),
+		"channel first": weights(open, Options{Card: Card{Layout: nchw}}),
+		"channel last":  weights(open, Options{Card: Card{Layout: nhwc}}),
 		"other weights": weights(write(t, l.model()), Options{}),
 	} {
 		if other := seen[weights]; other != "" {
@@ -300,7 +300,7 @@ func TestBadFiles(t *testing.T) {
 func TestFalseProbabilities(t *testing.T) {
 	needLibrary(t)
 	l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32}
-	model, err := Open(write(t, l.model()), Options{Card: Card{Scores: Probabilities}})
+	model, err := Open(write(t, l.model()), Options{Card: Card{Scores: probabilities}})
 	if err != nil {
 		t.Fatal(err)
 	}

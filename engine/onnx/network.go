@@ -170,11 +170,11 @@ func (c *contents) describe(path string, at layout, card Card, rows [][]float32,
 	}
 	switch {
 	case c.softmax:
-		d.Scores, d.ScoresFrom = Probabilities, "the graph ends in a softmax"
+		d.Scores, d.ScoresFrom = probabilities, "the graph ends in a softmax"
 	case distributions(rows):
-		d.Scores, d.ScoresFrom = Probabilities, "every row of a trial sums to 1"
+		d.Scores, d.ScoresFrom = probabilities, "every row of a trial sums to 1"
 	default:
-		d.Scores, d.ScoresFrom = Logits, "no softmax at the end of the graph, and rows of a trial do not sum to 1"
+		d.Scores, d.ScoresFrom = logits, "no softmax at the end of the graph, and rows of a trial do not sum to 1"
 	}
 	if card.Scores != "" {
 		if card.Scores != d.Scores {
@@ -188,7 +188,7 @@ func (c *contents) describe(path string, at layout, card Card, rows [][]float32,
 // info has the digest and the function in its identity.
 func (d *Details) info(at layout, classes int, computes []string) classifier.Info {
 	return classifier.Info{Name: onnxfile.Stem(d.File), Shape: at.shape, Classes: classes,
-		Logits: d.Scores == Logits, Identity: classifier.Identity{Weights: strings.Join(computes, ", ")}}
+		Logits: d.Scores == logits, Identity: classifier.Identity{Weights: strings.Join(computes, ", ")}}
 }
 
 var errOneOutput = errors.New("it has one output value per image; expected one per class")
@@ -462,7 +462,7 @@ func (net *network) evaluate(batch classifier.Batch, first, part int, logits []f
 // are probabilities already only the scores differ. Errors: such a row that is no distribution.
 func (d *Details) Decide(info classifier.Info, batch classifier.Batch, rows []float32,
 	result *classifier.Result) error {
-	if d.Scores == Logits {
+	if d.Scores == logits {
 		classifier.Decide(info, batch, rows, result)
 		return nil
 	}

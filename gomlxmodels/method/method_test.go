@@ -43,7 +43,7 @@ func TestEveryMethod(t *testing.T) {
 			}
 		}
 	}
-	if m, err := New(""); err != nil || m.Name() != Default {
+	if m, err := New(""); err != nil || m.Name() != defaultName {
 		t.Errorf("without a name: %v, %v", m, err)
 	}
 }

@@ -58,8 +58,8 @@ func init() {
 		prood{outlierOptions: outlierOptions{Kappa: 1, KappaOver: 5}, ballOptions: ball})
 }
 
-// Default is the name of the method that New takes for an empty name.
-const Default = "gaussian"
+// defaultName is the name of the method that New takes for an empty name.
+const defaultName = "gaussian"
 
 // Entry describes a method.
 type Entry struct {
@@ -124,7 +124,7 @@ func With(name string, options map[string]any) (Method, error) {
 
 func orDefault(name string) string {
 	if name == "" {
-		return Default
+		return defaultName
 	}
 	return name
 }

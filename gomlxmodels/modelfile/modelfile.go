@@ -77,12 +77,12 @@ func (c *Card) Table() *table.Table {
 	return t
 }
 
-// Imported is the origin of a network whose weights another program made.
-const Imported = "imported"
+// imported is the origin of a network whose weights another program made.
+const imported = "imported"
 
 // Source says where the weights came from, where certspec did not make them.
 type Source struct {
-	Origin string `json:"origin"` // Imported
+	Origin string `json:"origin"` // "imported"
 	File   string `json:"file"`   // its name, without folders
 	Digest string `json:"digest"` // "sha256:…" of the file
 	// Table is the name under which a checkpoint has the weights, such as model_ema; empty where it has no tables.

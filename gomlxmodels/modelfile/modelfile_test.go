@@ -298,7 +298,7 @@ func TestWriteRefusesForeignWeights(t *testing.T) {
 func TestCardWithoutMethod(t *testing.T) {
 	m := model()
 	m.Card.Recipe.Method, m.Card.Recipe.Options = "", nil
-	for want, source := range map[string]*Source{"gaussian": nil, "": {Origin: Imported}} {
+	for want, source := range map[string]*Source{"gaussian": nil, "": {Origin: imported}} {
 		path := filepath.Join(t.TempDir(), "net")
 		m.Card.Source = source
 		if err := Write(path, m); err != nil {

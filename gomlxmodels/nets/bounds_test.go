@@ -21,7 +21,7 @@ func TestBoundGradients(t *testing.T) {
 		Architecture
 		engines []string
 	}{
-		{Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 4, Width: 4, Channels: 3}, Classes: 3, Width: 0.5, Input: InputStandardize}, []string{"go"}},
+		{Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 4, Width: 4, Channels: 3}, Classes: 3, Width: 0.5, Input: "standardize"}, []string{"go"}},
 		{Architecture{Name: "l", Shape: pixel.Shape{Height: 3, Width: 4, Channels: 2}, Classes: 3, Width: 1. / 64}, []string{"go", "xla"}},
 		{Architecture{Name: "l", Shape: pixel.Shape{Height: 5, Width: 4, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: ProoD, Shift: 3}, []string{"go"}},
 		{Architecture{Name: "l", Shape: pixel.Shape{Height: 3, Width: 2, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: CCU}, []string{"go"}},
@@ -194,7 +194,7 @@ func TestInitialIBP(t *testing.T) {
 		side, width = n, next
 		return mean
 	}
-	got, own, want := mean(InitialIBP), mean(InitialOwn), 0.
+	got, own, want := mean(InitialIBP), mean("own"), 0.
 	for i, l := range layers {
 		if i < 5 {
 			want = expected(i) // a dense layer keeps the mean

@@ -13,9 +13,9 @@ type initializer func(values []float32, stream *rand.Rand)
 type Initial string
 
 const (
-	InitialOwn Initial = "own" // those of the network's definition, as Initialize has them; empty for it
+	initialOwn Initial = "own" // those of the network's definition, as Initialize has them; empty for it
 	// initialIBP is for training on interval bounds: kernels normal with mean 0 and deviation
-	// √(2π)/n for n inputs of an output, biases 0, the rest as by InitialOwn (Shi et al. 2021,
+	// √(2π)/n for n inputs of an output, biases 0, the rest as by "own" (Shi et al. 2021,
 	// arXiv 2103.17268). As E|w| is 2/n, a layer doubles the mean width of intervals, and a ReLU
 	// halves it: widths keep their size on average. By a kernel uniform in ±1/√n they change by
 	// √n/4 from layer to layer.
@@ -23,7 +23,7 @@ const (
 )
 
 // Initials lists them.
-func Initials() []Initial { return []Initial{InitialOwn, initialIBP} }
+func Initials() []Initial { return []Initial{initialOwn, initialIBP} }
 
 // As is a tensor whose Initialize draws other first values.
 func (t Tensor) As(initial Initial) Tensor {

@@ -19,7 +19,7 @@ import (
 const CCU = "ccu"
 
 func (b *Builder) ccu(images, logits Value) {
-	if in := b.architecture.Input; in != "" && in != InputNone {
+	if in := b.architecture.Input; in != "" && in != inputNone {
 		b.misfit("its mixtures are of images as they are, and the input layer is %q", in)
 	}
 	d := images.shape.Len()

@@ -26,15 +26,15 @@ import (
 type Input string
 
 const (
-	InputNone        Input = "none"        // nothing: values in [0, 1], as in the smoothing literature
-	InputCenter      Input = "center"      // subtract the CIFAR-10 channel means
-	InputStandardize Input = "standardize" // and divide by the CIFAR-10 channel deviations
-	// cifarInput is as InputStandardize, by the means and deviations of all pixel values of
+	inputNone        Input = "none"        // nothing: values in [0, 1], as in the smoothing literature
+	inputCenter      Input = "center"      // subtract the CIFAR-10 channel means
+	inputStandardize Input = "standardize" // and divide by the CIFAR-10 channel deviations
+	// cifarInput is as inputStandardize, by the means and deviations of all pixel values of
 	// CIFAR-10, as in RobustNets
 	cifarInput Input = "cifar10"
-	// InputImageNet is as InputStandardize, by the ImageNet statistics, which some CIFAR networks
+	// inputImageNet is as inputStandardize, by the ImageNet statistics, which some CIFAR networks
 	// were trained with
-	InputImageNet Input = "imagenet"
+	inputImageNet Input = "imagenet"
 )
 
 // Architecture describes a network. Inputs are images [N, Height, Width, Channels], float32
@@ -43,7 +43,7 @@ type Architecture struct {
 	Name    string      `json:"name"`            // one of Names
 	Shape   pixel.Shape `json:"shape"`           // of an image
 	Classes int         `json:"classes"`         // number of classes, at least 2
-	Input   Input       `json:"input,omitempty"` // input layer; empty for InputNone
+	Input   Input       `json:"input,omitempty"` // input layer; empty for "none"
 	// factor of all numbers of channels but the first and the last, at most 64; 0 for 1
 	Width float64 `json:"width,omitempty"`
 	Bias  bool    `json:"bias,omitempty"` // convolutions have biases, too, where the network's own have none
@@ -104,7 +104,7 @@ func find(name string) Network {
 
 // Inputs lists the input layers.
 func Inputs() []Input {
-	return []Input{InputNone, InputCenter, InputStandardize, cifarInput, InputImageNet}
+	return []Input{inputNone, inputCenter, inputStandardize, cifarInput, inputImageNet}
 }
 
 // Posteriors lists what a network may be joined with.
@@ -133,7 +133,7 @@ func (a Architecture) Check() error {
 	if a.Classes < 2 {
 		return fmt.Errorf("nets: %s: %d classes; expected at least 2", a.Name, a.Classes)
 	}
-	if a.Input != "" && a.Input != InputNone && a.Shape.Channels != len(cifarMean) {
+	if a.Input != "" && a.Input != inputNone && a.Shape.Channels != len(cifarMean) {
 		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input,
 			len(cifarMean), a.Shape)
 	}
@@ -218,13 +218,13 @@ var (
 // slice stands for zeros or ones.
 func (a Architecture) Normalization() (mean, deviation []float64) {
 	switch a.Input {
-	case InputCenter:
+	case inputCenter:
 		return cifarMean, nil
-	case InputStandardize:
+	case inputStandardize:
 		return cifarMean, cifarDeviation
 	case cifarInput:
 		return pixelMean, pixelDeviation
-	case InputImageNet:
+	case inputImageNet:
 		return imageNetMean, imageNetDeviation
 	}
 	return nil, nil

@@ -123,9 +123,9 @@ func lossAndGradients(training bool, n *network) func(images *Node, lookup netgr
 
 var small = []Architecture{
 	{Name: "small-cnn", Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3},
-	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4, Input: InputStandardize},
+	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4, Input: "standardize"},
 	{Name: "conv8", Shape: pixel.Shape{Height: 9, Width: 6, Channels: 2}, Classes: 3, Width: 1. / 16},
-	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 2, Input: InputImageNet, Denoiser: 2},
+	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 2, Input: "imagenet", Denoiser: 2},
 }
 
 // The gradients of whole networks, and so of every layer, against central differences in float64.
@@ -287,7 +287,7 @@ func TestCheck(t *testing.T) {
 		"none beside a posterior":                  func(a *Architecture) { a.Denoiser, a.Posterior = 8, ProoD },
 		"a denoiser of -1 channels":                func(a *Architecture) { a.Denoiser = -1 },
 		"no input layer \"whiten":                  func(a *Architecture) { a.Input = "whiten" },
-		"is for images of 3 channels, not 32×32×1": func(a *Architecture) { a.Input = InputCenter; a.Shape.Channels = 1 },
+		"is for images of 3 channels, not 32×32×1": func(a *Architecture) { a.Input = "center"; a.Shape.Channels = 1 },
 	} {
 		a := good
 		change(&a)
@@ -408,7 +408,7 @@ func TestNaNReachesLogits(t *testing.T) {
 func TestDenoiser(t *testing.T) {
 	kernels := 3*16 + 16*16 + 16*32 + 32*32 + 32*64 + 2*64*64 + 32*32 + 16*16 + 16*3
 	want := 9*kernels + 64*128 + 32*64 + (2*16 + 2*32 + 3*64 + 128 + 32 + 64 + 16 + 3)
-	a := Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 3, Input: InputCenter}
+	a := Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 4, Channels: 3}, Classes: 3, Input: "center"}
 	joined := a
 	joined.Denoiser = 16
 	if got := joined.Parameters() - a.Parameters(); got != want || want != 131443 {

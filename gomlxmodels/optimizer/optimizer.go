@@ -130,8 +130,8 @@ func init() {
 	Register("Adam (Kingma and Ba 2015)", Adam{Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8})
 }
 
-// Default is the name of the optimizer that With takes for an empty name.
-const Default = "sgd"
+// defaultName is the name of the optimizer that With takes for an empty name.
+const defaultName = "sgd"
 
 // Check says what is wrong with an optimizer, where it has a method Check.
 func Check(o Optimizer) error {
@@ -153,7 +153,7 @@ func Names() []string { return registry.Names() }
 // With is the optimizer of a name with options as a card has them.
 func With(name string, options map[string]any) (Optimizer, error) {
 	if name == "" {
-		name = Default
+		name = defaultName
 	}
 	return registry.With(name, options)
 }

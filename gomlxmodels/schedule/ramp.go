@@ -19,7 +19,7 @@ type Ramp struct {
 	To    float64 `json:"to" yaml:"to"`
 	Start int     `json:"start,omitempty" yaml:"start,omitempty"`
 	Over  int     `json:"over,omitempty" yaml:"over,omitempty"`
-	By    string  `json:"by,omitempty" yaml:"by,omitempty"` // ByEpoch (default) or ByStep
+	By    string  `json:"by,omitempty" yaml:"by,omitempty"` // "epoch" (default) or "step"
 }
 
 // At is the number at a time.

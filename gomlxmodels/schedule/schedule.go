@@ -25,21 +25,21 @@ func (c Clock) Epochs() int { return c.Steps / c.StepsPerEpoch }
 
 // Units of time.
 const (
-	ByEpoch = "epoch"
-	ByStep  = "step"
+	byEpoch = "epoch"
+	byStep  = "step"
 )
 
 // in gives how many units of time have passed, and how many there are.
 func (c Clock) in(unit string) (now, all int) {
-	if unit == ByStep {
+	if unit == byStep {
 		return c.Step, c.Steps
 	}
 	return c.Epoch(), c.Epochs()
 }
 
 func checkUnit(unit string) error {
-	if unit != "" && unit != ByEpoch && unit != ByStep {
-		return fmt.Errorf("it counts by %q; expected %s or %s", unit, ByEpoch, ByStep)
+	if unit != "" && unit != byEpoch && unit != byStep {
+		return fmt.Errorf("it counts by %q; expected %s or %s", unit, byEpoch, byStep)
 	}
 	return nil
 }
@@ -127,13 +127,13 @@ var registry = choice.Registry[Schedule]{Kind: "schedule", Check: Check}
 
 func init() {
 	Register("to zero over the run along a cosine", cosine{})
-	Register("divided after each milestone", Steps{Divide: 10, By: ByEpoch})
+	Register("divided after each milestone", Steps{Divide: 10, By: byEpoch})
 	Register("up to the rate and down to zero", triangular{Peak: 0.3})
 	Register("the same rate throughout", constant{})
 }
 
-// Default is the name of the schedule that New takes for an empty name.
-const Default = "cosine"
+// defaultName is the name of the schedule that New takes for an empty name.
+const defaultName = "cosine"
 
 // Check says what is wrong with a schedule, where it has a method Check.
 func Check(s Schedule) error {
@@ -155,7 +155,7 @@ func Names() []string { return registry.Names() }
 // With is the schedule of a name with options as a card has them.
 func With(name string, options map[string]any) (Schedule, error) {
 	if name == "" {
-		name = Default
+		name = defaultName
 	}
 	return registry.With(name, options)
 }

@@ -15,7 +15,7 @@ func TestRates(t *testing.T) {
 	}{
 		{cosine{}, 0, 0.2}, {cosine{}, 40, 0.1}, {cosine{}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
 		{Steps{Milestones: []int{4, 6}, Divide: 10}, 39, 0.2}, {Steps{Milestones: []int{4, 6}, Divide: 10}, 40, 0.02},
-		{Steps{Milestones: []int{4, 6}, Divide: 5}, 79, 0.008}, {Steps{Milestones: []int{4, 6}, Divide: 5, By: ByStep}, 5, 0.04},
+		{Steps{Milestones: []int{4, 6}, Divide: 5}, 79, 0.008}, {Steps{Milestones: []int{4, 6}, Divide: 5, By: byStep}, 5, 0.04},
 		{triangular{Peak: 0.25}, 9, 0.2 * 9.5 / 20}, {triangular{Peak: 0.25}, 19, 0.2 * 19.5 / 20}, {triangular{Peak: 0.25}, 20, 0.2 * 59.5 / 60},
 		{triangular{Peak: 0.25}, 79, 0.2 * 0.5 / 60}, {triangular{Peak: 0}, 0, 0.2 * 79.5 / 80}, {triangular{Peak: 1}, 79, 0.2 * 79.5 / 80},
 		{constant{}, 79, 0.2},
@@ -38,7 +38,7 @@ func TestRamps(t *testing.T) {
 		{Ramp{To: 1}, 0, 0, 1}, {Ramp{To: 1, Over: 4}, 0, 9, 0.25}, {Ramp{To: 1, Over: 4}, 2, 0, 0.75}, {Ramp{To: 1, Over: 4}, 3, 0, 1}, {Ramp{To: 1, Over: 4}, 9, 0, 1},
 		{Ramp{To: 1, Start: 2, Over: 4}, 1, 9, 0}, {Ramp{To: 1, Start: 2, Over: 4}, 2, 0, 0.25},
 		{Ramp{From: 2, To: 1, Start: 1, Over: 2}, 0, 0, 2}, {Ramp{From: 2, To: 1, Start: 1, Over: 2}, 1, 0, 1.5},
-		{Ramp{To: 1, Start: -2, Over: 4}, 0, 0, 0.75}, {Ramp{To: 1, Over: 20, By: ByStep}, 0, 9, 0.5},
+		{Ramp{To: 1, Start: -2, Over: 4}, 0, 0, 0.75}, {Ramp{To: 1, Over: 20, By: byStep}, 0, 9, 0.5},
 	} {
 		if got := at(c.ramp, c.epoch, c.step); got != c.want {
 			t.Errorf("%+v: %v in epoch %d, step %d; want %v", c.ramp, got, c.epoch, c.step, c.want)
@@ -81,7 +81,7 @@ func TestBadSettings(t *testing.T) {
 	if _, err := With("step", map[string]any{"divid": 3}); err == nil || !strings.Contains(err.Error(), `"divide" (the nearest)`) {
 		t.Errorf("error %v", err)
 	}
-	if s, err := With("step", map[string]any{"divide": 5., "by": "step"}); err != nil || s.(Steps).Divide != 5 || s.(Steps).By != ByStep {
+	if s, err := With("step", map[string]any{"divide": 5., "by": "step"}); err != nil || s.(Steps).Divide != 5 || s.(Steps).By != byStep {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -24,7 +24,7 @@ func benchPlan(net string, shape pixel.Shape) *plan {
 	}
 	a := nets.Architecture{Name: net, Shape: shape, Classes: 10}
 	p := &plan{run: identity{Architecture: a}, net: netgraph.Network{Architecture: a}, tensors: a.Tensors(), images: whole(images), stepsPerEpoch: n / 128, steps: 1 << 20}
-	p.set(modelfile.Recipe{Sigma: new(0.25), Epochs: 1 << 20, LearningRate: 0.01, Augment: CropFlip}, Own{})
+	p.set(modelfile.Recipe{Sigma: new(0.25), Epochs: 1 << 20, LearningRate: 0.01, Augment: cropFlip}, Own{})
 	return p
 }
 
@@ -40,7 +40,7 @@ func (p *plan) set(r modelfile.Recipe, own Own) {
 	}
 	p.needs, p.more = p.method.Needs(), nil
 	for _, set := range p.needs.Sets { // the images of the run stand for all others
-		p.more = append(p.more, further{name: set.Name, images: p.images, batch: p.run.Recipe.BatchSize, augment: NoneAug})
+		p.more = append(p.more, further{name: set.Name, images: p.images, batch: p.run.Recipe.BatchSize, augment: noneAug})
 	}
 }
 

@@ -23,7 +23,7 @@ func TestDenoise(t *testing.T) {
 	stage := func(from, out string, set ...string) Options {
 		o := options(t, dir, filepath.Join(folder, out))
 		o.Sigma, o.From, o.Own.Method = new(0.3), from, newMethod(t, "denoise", append([]string{"channels=8"}, set...)...)
-		o.Optimizer, o.Nesterov, o.LearningRate, o.Augment, o.Epochs = "adam", false, 0.01, NoneAug, 8
+		o.Optimizer, o.Nesterov, o.LearningRate, o.Augment, o.Epochs = "adam", false, 0.01, noneAug, 8
 		return o
 	}
 	read := func(path string) *modelfile.Model {

@@ -16,12 +16,12 @@ import (
 // What makes augmented views. Both draw the same numbers, and their views agree to 2·10⁻⁶, so that
 // weights differ by rounding.
 const (
-	ViewsByHost  modelfile.ViewMaker = "host"  // the goroutines that prepare batches, ahead of the steps
-	ViewsByGraph modelfile.ViewMaker = "graph" // a compiled graph on the device, before each step; for FourierMix alone
+	viewsByHost  modelfile.ViewMaker = "host"  // the goroutines that prepare batches, ahead of the steps
+	viewsByGraph modelfile.ViewMaker = "graph" // a compiled graph on the device, before each step; for FourierMix alone
 )
 
 // viewsByGraph reports whether the views of a run are the graph's.
-func (p *plan) viewsByGraph() bool { return p.run.Recipe.ViewsBy == ViewsByGraph }
+func (p *plan) viewsByGraph() bool { return p.run.Recipe.ViewsBy == viewsByGraph }
 
 // unmade holds the inputs, besides the images, of which a graph makes the rows of a batch.
 type unmade struct {

@@ -31,7 +31,7 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 			p.views, p.run.Recipe.Augment, p.needs = augment.FourierMix{}, crop, needs
 			members := []int{5, 9, 2, 300}
 			host := p.batch(1, 0, members)
-			p.run.Recipe.ViewsBy = ViewsByGraph
+			p.run.Recipe.ViewsBy = viewsByGraph
 			tr, err := newTrainer(b, p, p.newState())
 			if err != nil {
 				t.Fatal(err)
@@ -63,17 +63,17 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 
 func TestViewsBy(t *testing.T) {
 	o := Options{Own: Own{Method: newMethod(t, "gaussian"), Views: augment.FourierMix{}}}
-	for by, want := range map[modelfile.ViewMaker]modelfile.ViewMaker{"": "", ViewsByHost: "", ViewsByGraph: ViewsByGraph} {
+	for by, want := range map[modelfile.ViewMaker]modelfile.ViewMaker{"": "", viewsByHost: "", viewsByGraph: viewsByGraph} {
 		o.ViewsBy = by
 		if r, _, err := o.recipe(); err != nil || r.ViewsBy != want {
 			t.Errorf("%q: the recipe says %q, %v; want %q", by, r.ViewsBy, err, want)
 		}
 	}
 	for want, o := range map[string]Options{
-		"fouriermix alone, not by \"augmix\"": {Own: Own{Views: augment.AugMix{}}, ViewsBy: ViewsByGraph},
-		"not by \"\"":                         {ViewsBy: ViewsByGraph},
+		"fouriermix alone, not by \"augmix\"": {Own: Own{Views: augment.AugMix{}}, ViewsBy: viewsByGraph},
+		"not by \"\"":                         {ViewsBy: viewsByGraph},
 		"no views with \"random-resized-crop\"": {Own: Own{Views: augment.FourierMix{}},
-			ViewsBy: ViewsByGraph, Augment: resizedCrop},
+			ViewsBy: viewsByGraph, Augment: resizedCrop},
 		"no maker of views \"device\"": {Own: Own{Views: augment.FourierMix{}}, ViewsBy: "device"},
 	} {
 		o.Own.Method = newMethod(t, "gaussian")

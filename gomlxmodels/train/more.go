@@ -53,7 +53,7 @@ func (p *plan) loadMore(ctx context.Context) error {
 			return err
 		}
 		f := further{
-			name: need.Name, images: images, sigma: set.Sigma, augment: orDefault(set.Augment, NoneAug),
+			name: need.Name, images: images, sigma: set.Sigma, augment: orDefault(set.Augment, noneAug),
 			batch: orDefault(set.Batch, p.run.Recipe.BatchSize),
 		}
 		if set.Views != "" {
@@ -132,7 +132,7 @@ func alike(have, want pixel.Shape) string {
 	case have.Height > want.Height || have.Width > want.Width:
 		prepare = append(prepare, "crop="+size)
 		also = fmt.Sprintf("; resize=%s in the place of crop shrinks them whole, and an augmentation by %s or %s "+
-			"takes random windows without either", size, onlyCrop, CropFlip)
+			"takes random windows without either", size, onlyCrop, cropFlip)
 	}
 	return fmt.Sprintf("[%s] behind its name makes them alike%s", strings.Join(prepare, ","), also)
 }

@@ -121,8 +121,8 @@ func TestResumeNewSettings(t *testing.T) {
 		o.Optimizer, o.Schedule, o.ScheduleOptions = "adam", "triangular", map[string]any{"peak": 0.5}
 		o.Width, o.Bias, o.Initial, o.LearningRate = 0.5, true, nets.Initial("ibp"), 0.002
 		o.Own.Method = foreign{0.3}
-		o.Ramps = map[string]schedule.Ramp{"sigma": {From: 0.05, To: 0.1, Over: 7, By: schedule.ByStep}, "more": {To: 1, Over: 3}}
-		o.More = map[string]Set{"out": {Data: out.Subset(dataset.Count(11)), Batch: 5, Augment: CropFlip, Sigma: 0.3}, "more": {Data: out, Batch: 3}}
+		o.Ramps = map[string]schedule.Ramp{"sigma": {From: 0.05, To: 0.1, Over: 7, By: "step"}, "more": {To: 1, Over: 3}}
+		o.More = map[string]Set{"out": {Data: out.Subset(dataset.Count(11)), Batch: 5, Augment: cropFlip, Sigma: 0.3}, "more": {Data: out, Batch: 3}}
 		return o
 	}
 	whole := run(t, start(filepath.Join(t.TempDir(), "whole")))
@@ -140,12 +140,12 @@ func TestResumeNewSettings(t *testing.T) {
 		}
 	}
 	o := start(path)
-	o.More["out"] = Set{Data: out.Subset(dataset.Count(12)), Batch: 5, Augment: CropFlip, Sigma: 0.3}
+	o.More["out"] = Set{Data: out.Subset(dataset.Count(12)), Batch: 5, Augment: cropFlip, Sigma: 0.3}
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "recipe.sets is") {
 		t.Errorf("other foreign images went on: %v", err)
 	}
 	own := start(path)
-	own.Initial = nets.InitialOwn
+	own.Initial = "own"
 	if _, err := Run(t.Context(), own); err == nil || !strings.Contains(err.Error(), "recipe.initial is") {
 		t.Errorf("another initialisation went on: %v", err)
 	}
@@ -186,7 +186,7 @@ func TestFurtherSets(t *testing.T) {
 		images.IDs, images.Labels = append(images.IDs, i), append(images.Labels, -1)
 		images.Pixels = append(images.Pixels, byte(i), byte(i), byte(i), byte(i))
 	}
-	p.more, p.needs.Sets = []further{{name: "out", images: whole(images), batch: 3, augment: NoneAug}}, []method.Set{{Name: "out"}}
+	p.more, p.needs.Sets = []further{{name: "out", images: whole(images), batch: 3, augment: noneAug}}, []method.Set{{Name: "out"}}
 	var seen []int
 	for step := range 14 {
 		next := p.nextMore(step)
@@ -347,8 +347,8 @@ func TestTermRamp(t *testing.T) {
 // With a grey mode a batch has the noise of before, and in each row one shift besides, of the mode's deviation.
 func TestGreyNoise(t *testing.T) {
 	const sigma, grey = 0.25, 0.05
-	plain := tinyPlan(modelfile.Recipe{Sigma: new(sigma), Augment: NoneAug})
-	shifted := tinyPlan(modelfile.Recipe{Sigma: new(sigma), NoiseLaw: "spectrum:grey@0=0.05", Augment: NoneAug})
+	plain := tinyPlan(modelfile.Recipe{Sigma: new(sigma), Augment: noneAug})
+	shifted := tinyPlan(modelfile.Recipe{Sigma: new(sigma), NoiseLaw: "spectrum:grey@0=0.05", Augment: noneAug})
 	if got := shifted.run.Recipe.NoiseLaw; got != "spectrum/1:grey@0=0.05" {
 		t.Errorf("the card says the noise is %q", got)
 	}

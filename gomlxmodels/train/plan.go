@@ -135,7 +135,7 @@ func (p *plan) startFrom(path string) error {
 	}
 	c := model.Card
 	there, here := c.Architecture, p.run.Architecture
-	there.Input, here.Input = orDefault(there.Input, nets.InputNone), orDefault(here.Input, nets.InputNone)
+	there.Input, here.Input = orDefault(there.Input, "none"), orDefault(here.Input, "none")
 	behind := p.needs.Denoiser > 0 && there.Denoiser == 0
 	if behind {
 		there.Denoiser = here.Denoiser

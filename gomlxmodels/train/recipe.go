@@ -22,9 +22,9 @@ import (
 // Defaults are what a recipe that says nothing stands for.
 func Defaults() modelfile.Recipe {
 	return modelfile.Recipe{
-		Network: "small-cnn", Input: nets.InputNone, Method: method.Default, ViewsBy: ViewsByHost,
-		Optimizer: optimizer.Default, Sigma: new(0.0), Epochs: 10, BatchSize: 128, LearningRate: 0.1,
-		Schedule: schedule.Default, Momentum: new(0.9), WeightDecay: new(1e-4), Augment: NoneAug,
+		Network: "small-cnn", Input: "none", Method: "gaussian", ViewsBy: viewsByHost,
+		Optimizer: "sgd", Sigma: new(0.0), Epochs: 10, BatchSize: 128, LearningRate: 0.1,
+		Schedule: "cosine", Momentum: new(0.9), WeightDecay: new(1e-4), Augment: noneAug,
 	}
 }
 
@@ -82,10 +82,10 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	r.Epochs, r.BatchSize, r.LearningRate = orDefault(r.Epochs, d.Epochs), orDefault(r.BatchSize, d.BatchSize),
 		orDefault(r.LearningRate, d.LearningRate)
 	r.Sigma, r.Augment = orDefault(r.Sigma, d.Sigma), orDefault(r.Augment, d.Augment)
-	if r.ViewsBy == ViewsByHost {
+	if r.ViewsBy == viewsByHost {
 		r.ViewsBy = ""
 	}
-	if r.Initial == nets.InitialOwn {
+	if r.Initial == "own" {
 		r.Initial = ""
 	}
 	bad := func(format string, args ...any) (modelfile.Recipe, parts, error) {
@@ -114,12 +114,12 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	case needs.Views > 1 && p.views == nil:
 		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method,
 			needs.Views)
-	case r.ViewsBy != "" && r.ViewsBy != ViewsByGraph:
-		return bad("no maker of views %q; there are %s and %s", r.ViewsBy, ViewsByHost, ViewsByGraph)
-	case r.ViewsBy == ViewsByGraph && !isFourierMix(p.views):
+	case r.ViewsBy != "" && r.ViewsBy != viewsByGraph:
+		return bad("no maker of views %q; there are %s and %s", r.ViewsBy, viewsByHost, viewsByGraph)
+	case r.ViewsBy == viewsByGraph && !isFourierMix(p.views):
 		return bad("the graph makes views by fouriermix alone, not by %q", r.Views)
-	case r.ViewsBy == ViewsByGraph && framingOf(r.Augment).resized && framingOf(r.Augment).each:
-		return bad("the graph makes no views with %q; expected views by %q", r.Augment, ViewsByHost)
+	case r.ViewsBy == viewsByGraph && framingOf(r.Augment).resized && framingOf(r.Augment).each:
+		return bad("the graph makes no views with %q; expected views by %q", r.Augment, viewsByHost)
 	case !(sigma >= 0) || math.IsInf(sigma, 0):
 		return bad("σ = %v; expected 0 or more", sigma)
 	case r.Epochs < 1:
@@ -196,13 +196,13 @@ func (p *parts) makeOptimizer(r *modelfile.Recipe, own Own, d modelfile.Recipe) 
 	}
 	r.Optimizer = p.optimizer.Name()
 	if r.Momentum != nil || r.Nesterov {
-		return fmt.Errorf("momentum and its form of Nesterov are settings of %s, not of %s", optimizer.Default,
+		return fmt.Errorf("momentum and its form of Nesterov are settings of %s, not of %s", "sgd",
 			r.Optimizer)
 	}
 	if of, ok := p.optimizer.(optimizer.Adam); ok {
 		r.WeightDecay = &of.WeightDecay
 	} else if r.WeightDecay != nil {
-		return fmt.Errorf("weight_decay is a setting of %s and adam; %s has its own options", optimizer.Default,
+		return fmt.Errorf("weight_decay is a setting of %s and adam; %s has its own options", "sgd",
 			r.Optimizer)
 	}
 	r.OptimizerOptions, err = choice.Options("optimizer", p.optimizer)
@@ -219,7 +219,7 @@ func (p *parts) makeSchedule(r *modelfile.Recipe, own Own) (err error) {
 	steps, isSteps := p.schedule.(schedule.Steps)
 	if isSteps && own.Schedule == nil {
 		if steps.Milestones = r.Milestones; len(steps.Milestones) == 0 {
-			if steps.By == schedule.ByStep {
+			if steps.By == "step" {
 				return fmt.Errorf("the schedule %q by step has no milestones", steps.Name())
 			}
 			steps.Milestones = []int{r.Epochs / 2, r.Epochs * 3 / 4}

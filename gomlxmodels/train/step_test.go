@@ -135,7 +135,7 @@ func TestCropFlip(t *testing.T) {
 	const draws = 162 * 100
 	for i := range draws {
 		out := make([]float32, shape.Len())
-		framingOf(CropFlip).window(stream(1, imageStream, 0, i, 0), shape, shape).cut(values, shape, shape, out)
+		framingOf(cropFlip).window(stream(1, imageStream, 0, i, 0), shape, shape).cut(values, shape, shape, out)
 		text := fmt.Sprint(out)
 		if _, ok := seen[text]; !ok {
 			t.Fatalf("not a window of the padded image: %s", text)

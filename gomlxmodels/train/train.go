@@ -102,7 +102,7 @@ type Own struct {
 type Set struct {
 	Data    *dataset.Dataset
 	Batch   int                    // images in a step; default the recipe's
-	Augment modelfile.Augmentation // one of Augmentations; default NoneAug
+	Augment modelfile.Augmentation // one of Augmentations; default "none"
 	Views   string                 // an augmentation of package augment; default none
 	Sigma   float64                // of the noise on them
 }

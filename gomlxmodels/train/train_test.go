@@ -59,7 +59,7 @@ func options(t testing.TB, dir, out string) Options {
 	}
 	return Options{
 		Train: data, Test: data, Out: out, Backend: "go",
-		Sigma: new(0.1), Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: CropFlip, Nesterov: true, Seed: 5,
+		Sigma: new(0.1), Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: cropFlip, Nesterov: true, Seed: 5,
 	}
 }
 

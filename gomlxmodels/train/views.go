@@ -12,10 +12,10 @@ import (
 
 // What is done to every view of an image.
 const (
-	NoneAug modelfile.Augmentation = "none"
-	// CropFlip is zero padding by 4, random crop, flip with probability 1/2: drawn for each view,
+	noneAug modelfile.Augmentation = "none"
+	// cropFlip is zero padding by 4, random crop, flip with probability 1/2: drawn for each view,
 	// after its augmentation.
-	CropFlip modelfile.Augmentation = "crop-flip"
+	cropFlip modelfile.Augmentation = "crop-flip"
 	onlyCrop modelfile.Augmentation = "crop" // as crop-flip without the flip
 	onlyFlip modelfile.Augmentation = "flip" // as crop-flip without the crop
 	// resizedCropFlip is a random part of the image, of 8 to 100 % of its area and a ratio of width
@@ -29,8 +29,8 @@ const (
 
 // Augmentations of Options.Augment.
 func Augmentations() []modelfile.Augmentation {
-	all := []modelfile.Augmentation{NoneAug}
-	for _, a := range []modelfile.Augmentation{CropFlip, onlyCrop, onlyFlip, resizedCropFlip, resizedCrop} {
+	all := []modelfile.Augmentation{noneAug}
+	for _, a := range []modelfile.Augmentation{cropFlip, onlyCrop, onlyFlip, resizedCropFlip, resizedCrop} {
 		all = append(all, a, a+sharedAug)
 	}
 	return all
@@ -47,7 +47,7 @@ type framing struct {
 func framingOf(augmentation modelfile.Augmentation) (f framing) {
 	of, shared := strings.CutSuffix(string(augmentation), sharedAug)
 	switch modelfile.Augmentation(of) {
-	case CropFlip:
+	case cropFlip:
 		f = framing{pad: cropPad, flips: true}
 	case onlyCrop:
 		f = framing{pad: cropPad}

@@ -28,7 +28,7 @@ func (negative) String() string { return "negative" }
 // Rows are ordered by view, then noise, then image; only the views after the first are augmented, or a single one.
 func TestRows(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-	p.views, p.run.Recipe.Augment, p.ramps[sigmaRamp] = negative{}, NoneAug, schedule.Ramp{To: 0.01}
+	p.views, p.run.Recipe.Augment, p.ramps[sigmaRamp] = negative{}, noneAug, schedule.Ramp{To: 0.01}
 	p.needs = method.Needs{Views: 3, Noises: 2}
 	members := []int{5, 9, 2, 300}
 	const size, n = 36, 4
@@ -67,7 +67,7 @@ func TestSharedCrop(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
 	p.views, p.ramps[sigmaRamp] = negative{}, schedule.Ramp{}
 	p.needs = method.Needs{Views: 2, Noises: 1}
-	for augmentation, shared := range map[modelfile.Augmentation]bool{CropFlip: false, CropFlip + "-shared": true} {
+	for augmentation, shared := range map[modelfile.Augmentation]bool{cropFlip: false, cropFlip + "-shared": true} {
 		p.run.Recipe.Augment = augmentation
 		b := p.batch(0, 0, order(64))
 		same := 0
@@ -113,7 +113,7 @@ func TestShareOfNoise(t *testing.T) {
 		t.Errorf("share %g, want .3941", share)
 	}
 
-	p.run.Recipe.Augment = NoneAug
+	p.run.Recipe.Augment = noneAug
 	p.needs = method.Needs{Views: 1, Noises: 1, Share: method.HalfExact}
 	b, clean := p.batch(0, 0, order(8)), 0
 	for i := range 8 {
@@ -140,7 +140,7 @@ func TestSigmaWarmUp(t *testing.T) {
 // Every augmented view of an image is another one, in every epoch.
 func TestViewsDiffer(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-	p.views, p.run.Recipe.Augment, p.ramps[sigmaRamp] = augment.FourierMix{}, NoneAug, schedule.Ramp{}
+	p.views, p.run.Recipe.Augment, p.ramps[sigmaRamp] = augment.FourierMix{}, noneAug, schedule.Ramp{}
 	p.needs = method.Needs{Views: 3, Noises: 1}
 	seen := map[string]bool{}
 	for epoch := range 2 {

@@ -39,7 +39,7 @@ type RecordOptions struct {
 	Pairs int
 	// of each class and of each two classes; 0: as published, or what the smallest class has
 	PixelPairs int
-	KeepLast   bool // see spectral.HighFrequencyFraction
+	KeepLast   bool // see spectral.PathOptions
 
 	Gradients      classifier.Differentiable // nil: central differences, and no bands
 	GradientEngine string                    // what gives them, for the settings
@@ -309,7 +309,7 @@ func (r *recording) paths(ctx context.Context, kind spectral.PathKind) (part, er
 	p := part{Numbers: map[string]float64{}, Deviations: map[string]float64{}, Counts: map[string]int{},
 		Settings: map[string]any{}}
 	pairs := r.Pairs
-	if kind == spectral.PixelPaths {
+	if kind == "pixel" {
 		pairs = r.PixelPairs
 	}
 	sets, err := spectral.PathSets(kind, &r.images.Images, pairs, r.Fourier)

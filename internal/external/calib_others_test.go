@@ -76,9 +76,9 @@ for s in arg:
 		if err != nil || math.Abs(ece-want[i].ECE) > 1e-9 {
 			t.Errorf("ECE %v, %v; netcal %v", ece, err, want[i].ECE)
 		}
-		mce, err := calib.MCE(s.Correct, s.Confidence, bins)
-		if err != nil || math.Abs(mce-want[i].MCE) > 1e-9 {
-			t.Errorf("MCE %v, %v; netcal %v", mce, err, want[i].MCE)
+		all, err := calib.Measure(s.Correct, s.Confidence, bins)
+		if err != nil || math.Abs(all.MCE-want[i].MCE) > 1e-9 {
+			t.Errorf("MCE %v, %v; netcal %v", all.MCE, err, want[i].MCE)
 		}
 		for m, theirs := range map[calib.Method][]float64{calib.Platt: want[i].Platt, calib.Temperature: want[i].Temperature, calib.Beta: want[i].Beta, calib.Isotonic: want[i].Isotonic} {
 			r, err := calib.FitRecalibration(m, calib.NLL, s.Correct, s.Confidence, nil, nil)
@@ -128,9 +128,9 @@ answer = dict(L1=float(of(z, y, n_bins=15, norm="l1")), Max=float(of(z, y, n_bin
 	if err != nil || math.Abs(ece-want.L1) > 1e-5 { // its edges are of 32 bits
 		t.Errorf("ECE %v, %v; torchmetrics %v", ece, err, want.L1)
 	}
-	mce, err := calib.MCE(correct, z, bins)
-	if err != nil || math.Abs(mce-want.Max) > 1e-4 {
-		t.Errorf("MCE %v, %v; torchmetrics %v", mce, err, want.Max)
+	all, err := calib.Measure(correct, z, bins)
+	if err != nil || math.Abs(all.MCE-want.Max) > 1e-4 {
+		t.Errorf("MCE %v, %v; torchmetrics %v", all.MCE, err, want.Max)
 	}
 }
 

@@ -113,9 +113,9 @@ for data in (full, slow):
 
 // The test images of the JPEG copy of CIFAR-10 are those that Pillow decodes.
 func TestExternalCIFARJPEG(t *testing.T) {
-	archive := filepath.Join(os.Getenv(dataset.DataVariable), "cifar10-jpeg", "cifar10-jpeg.tar.gz")
+	archive := filepath.Join(os.Getenv("CERTSPEC_DATA"), "cifar10-jpeg", "cifar10-jpeg.tar.gz")
 	if _, err := os.Stat(archive); err != nil {
-		t.Skipf("the JPEG copy of CIFAR-10 is not in %s", dataset.DataVariable)
+		t.Skipf("the JPEG copy of CIFAR-10 is not in %s", "CERTSPEC_DATA")
 	}
 	pixels := filepath.Join(t.TempDir(), "pixels")
 	var names []string

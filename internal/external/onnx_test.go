@@ -25,7 +25,7 @@ func TestExternalONNX(t *testing.T) {
 	const n = 2
 	engine := engines.Backend(t, "go")
 	for _, name := range nets.Names() {
-		a := nets.Architecture{Name: name, Shape: pixel.Shape{Height: 9, Width: 8, Channels: 3}, Classes: 4, Input: nets.InputStandardize}
+		a := nets.Architecture{Name: name, Shape: pixel.Shape{Height: 9, Width: 8, Channels: 3}, Classes: 4, Input: "standardize"}
 		m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: []string{"a", "b", "c", "d"}, Program: "test"}}
 		random := rand.New(rand.NewPCG(1, 2))
 		for _, tensor := range a.Tensors() {

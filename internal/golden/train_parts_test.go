@@ -16,7 +16,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	tables "github.com/certspec/certspec/internal/experiment/results"
@@ -38,7 +37,7 @@ import (
 func (g *golden) networks(names []string) {
 	for _, name := range names {
 		o := g.options("net " + name)
-		o.Network, o.Epochs, o.Input, o.Augment = name, 1, nets.InputStandardize, train.CropFlip
+		o.Network, o.Epochs, o.Input, o.Augment = name, 1, "standardize", "crop-flip"
 		if name == "resnet110" || name == "resnet50" || name == "preact-resnet18" {
 			o.Train = g.images("train-few", 8, 8, 1)
 			o.BatchSize = 4
@@ -81,7 +80,7 @@ func (g *golden) methods(names []string) {
 		}
 		if o.Own.Method.Needs().Views > 1 {
 			o.Own.Views = g.views("fouriermix")
-			o.Augment = train.CropFlip + "-shared"
+			o.Augment = "crop-flip" + "-shared"
 		}
 		g.train("method "+name, o)
 	}
@@ -114,11 +113,11 @@ func (g *golden) settings() {
 		"half":       func(o *train.Options) { o.Own.Method = g.method("gaussian", "share=half_exact") },
 		"replaced": func(o *train.Options) {
 			o.Own.Method = g.method("gaussian", "share=half_replace")
-			o.Augment = train.CropFlip
+			o.Augment = "crop-flip"
 		},
 		"by graph": func(o *train.Options) {
 			o.Own.Method, o.ViewsBy = g.method("hcr", "views=2", "noises=2", "lambda=4", "eta=1"),
-				train.ViewsByGraph
+				"graph"
 			o.Own.Views = g.views("fouriermix")
 		},
 		"augmix": func(o *train.Options) {

@@ -18,9 +18,6 @@ import (
 var unnamed = map[string]string{
 	"augment.Chain":                    "one augmentation after the other; augment.New makes it of a name with commas",
 	"augment.Flip":                     "the plainest augmentation, for options of training in Go",
-	"calib.AdaECEQuantile":             "an estimator of the field, compared with other software",
-	"calib.DebiasedECE":                "an estimator of the field; Measure and Intervals use it",
-	"calib.MCE":                        "an estimator of the field, compared with other software",
 	"calib.SmoothECE":                  "an estimator of the field, compared with other software",
 	"calib/confidence.Mean":            "an estimator beside the bounds",
 	"calib/confidence.NewDistribution": "an estimator beside the bounds",
@@ -34,9 +31,6 @@ var unnamed = map[string]string{
 	"gomlxmodels/schedule.Register":    "for schedules of one's own that recipes name",
 	"lines.Deming":                     "a fit of the field, compared with other software",
 	"lines.Influences":                 "a statistic of the field, compared with other software",
-	"study.Register":                   "for measures of one's own",
-	"study.RegisterMean":               "for measures of one's own",
-	"spectral.HighFrequencyFraction":   "a number of the field; MeasurePaths gives it of every path",
 	"spectral.NewPixel":                "the plain path, beside those in amplitude and phase",
 }
 

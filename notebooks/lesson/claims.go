@@ -38,7 +38,7 @@ func Claims(s Scored, delta float64, radii ...float64) (*nb.Widget, []float64) {
 	all.Title = s.Name
 	for _, c := range s.Certified(confidence.MethodCDF, radii...) {
 		n := len(c.Correct)
-		claim := nb.Must(calib.Claim(c.Correct, c.Lower, c.Upper, Bins(15), c.Of, confidence.Paper.Fails(h.Alpha),
+		claim := nb.Must(calib.Claim(c.Correct, c.Lower, c.Upper, Bins(15), c.Of, confidence.Spending("paper").Fails(h.Alpha),
 			delta))
 		t := nb.Columns("what is claimed", "calibration error at most", "holds", "assumes")
 		t.Title = fmt.Sprintf("%s: %s of %s images certified at R = %g", s.Name, printable.Count(n),
@@ -78,7 +78,7 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 		place[row.Image] = i
 		odd += i % 2
 	}
-	k := nb.Must(calib.FailuresAtMost(odd, confidence.Paper.Fails(run.Header.Alpha), delta))
+	k := nb.Must(calib.FailuresAtMost(odd, confidence.Spending("paper").Fails(run.Header.Alpha), delta))
 	lines := []nb.Line{{Name: "as they are"}, {Name: "recalibrated"}, {Name: "constant"}}
 	var tables []*nb.Tabular
 	var none []bool

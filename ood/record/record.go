@@ -33,13 +33,13 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Format and Version begin the header of every file.
+// format and version begin the header of every file.
 const (
-	Format  = "certspec-ood"
-	Version = 1
+	format  = "certspec-ood"
+	version = 1
 )
 
-const headerBegin = `{"format":"` + Format + `","version":`
+const headerBegin = `{"format":"` + format + `","version":`
 
 // Header is the first line.
 type Header struct {
@@ -49,7 +49,7 @@ type Header struct {
 
 	Model   Model       `json:"model"`
 	Data    ledger.Data `json:"data"`
-	Set     string      `json:"set"`     // of inputs around an image: LInf or Segment
+	Set     string      `json:"set"`     // of inputs around an image: "linf" or "segment"
 	Epsilon float64     `json:"epsilon"` // in units of the full range of a value
 	Probe   *Probe      `json:"probe,omitempty"`
 	Bound   *Bound      `json:"bound,omitempty"`
@@ -59,8 +59,8 @@ type Header struct {
 
 // The sets of inputs around an image x.
 const (
-	LInf    = "linf"    // the ball |z − x| ≤ ε in every value, within [0, 1]
-	Segment = "segment" // x + t·d with |t| ≤ ε, not clipped; d is that of Probe
+	linf    = "linf"    // the ball |z − x| ≤ ε in every value, within [0, 1]
+	segment = "segment" // x + t·d with |t| ≤ ε, not clipped; d is that of Probe
 )
 
 // Probe is a direction d of norm 1 for each image: the Fourier basis image of a frequency, with a
@@ -79,7 +79,7 @@ func (h Header) Inputs() string {
 	switch {
 	case p == nil:
 		return fmt.Sprintf("|z − x| ≤ %v in every value", h.Epsilon)
-	case h.Set == Segment:
+	case h.Set == segment:
 		return fmt.Sprintf("x + t·d, |t| ≤ %v, d the Fourier basis image of frequency (%d, %d)", h.Epsilon, p.U, p.V)
 	}
 	return fmt.Sprintf("|z − (x + %v·d)| ≤ %v in every value, d the Fourier basis image of frequency (%d, %d)", p.Shift,
@@ -220,11 +220,11 @@ func (h Header) check() error {
 		return fmt.Errorf("%d images", h.Data.Images)
 	case h.Set == "":
 		return errors.New("no set of inputs")
-	case h.Set != LInf && h.Set != Segment:
-		return fmt.Errorf("a set of inputs %q, want %q or %q", h.Set, LInf, Segment)
-	case (h.Set == Segment) && h.Probe == nil:
+	case h.Set != linf && h.Set != segment:
+		return fmt.Errorf("a set of inputs %q, want %q or %q", h.Set, linf, segment)
+	case (h.Set == segment) && h.Probe == nil:
 		return errors.New("a segment without a direction")
-	case !(h.Epsilon >= 0 && (h.Epsilon <= 1 || h.Set == Segment)) || math.IsInf(h.Epsilon, 0):
+	case !(h.Epsilon >= 0 && (h.Epsilon <= 1 || h.Set == segment)) || math.IsInf(h.Epsilon, 0):
 		return fmt.Errorf("epsilon %v, want 0 to 1", h.Epsilon)
 	case (h.Bound == nil) == (h.Attack == nil):
 		return errors.New("want a bound or an attack, and one of both")
@@ -284,8 +284,8 @@ func decodeHeader(line []byte) (Header, error) {
 	if err := dec.Decode(&h); err != nil {
 		return h, fmt.Errorf("header: %w", err)
 	}
-	if h.Version != Version {
-		return h, fmt.Errorf("format version %d; this program reads version %d", h.Version, Version)
+	if h.Version != version {
+		return h, fmt.Errorf("format version %d; this program reads version %d", h.Version, version)
 	}
 	again, err := h.encode()
 	if err != nil {

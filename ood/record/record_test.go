@@ -21,7 +21,7 @@ import (
 
 func header(images int) Header {
 	return Header{
-		Format: Format, Version: Version, Program: ledger.Program{Version: "test"},
+		Format: format, Version: version, Program: ledger.Program{Version: "test"},
 		Model: Model{Name: "net", Network: "sha256:1", Classes: 10, Trained: []ledger.Data{{Name: "a/train", Digest: "sha256:2", Images: 5}}}, Data: ledger.Data{Name: "b/test", Digest: "sha256:3", Images: images},
 		Set: "linf", Epsilon: 0.1, Bound: &Bound{feedforward.CROWN, feedforward.Rigorous, ""},
 	}

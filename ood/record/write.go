@@ -18,7 +18,7 @@ type Writer struct {
 // where the file is of another run, a *FormatError where it cannot be read, one that wraps
 // journal.ErrLocked where another process writes it.
 func Open(path string, header Header) (*Writer, *File, error) {
-	header.Format, header.Version = Format, Version
+	header.Format, header.Version = format, version
 	line, err := header.encode()
 	if err != nil {
 		return nil, nil, err

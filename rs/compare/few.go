@@ -28,7 +28,7 @@ func MethodOf(images int, o resample.Options) string {
 }
 
 // percentiles reports whether intervals are those that few images replace.
-func percentiles(o resample.Options) bool { return o.Method == "" || o.Method == resample.Percentile }
+func percentiles(o resample.Options) bool { return o.Method == "" || o.Method == "percentile" }
 
 // meanDifferences is resample.Means for differences. Of n < LeastImages images an interval is Student's with n − 1
 // degrees of freedom. Where m < 10 images differ at all it has m − 1, at least 1, as the others say

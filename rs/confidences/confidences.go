@@ -204,7 +204,7 @@ func (c *groupCertifier) certify(intervals []calib.Bounds, image *scoredImage) (
 		} else {
 			intervals[k], err = c.tables[k].CDF(d)
 		}
-		if err == nil && c.options.Mode == confidence.ModeMax {
+		if err == nil && c.options.Mode == "max" {
 			intervals[k], err = confidence.OfTop(intervals[k], c.header.Model.Classes)
 		}
 		if err != nil {

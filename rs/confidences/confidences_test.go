@@ -116,7 +116,7 @@ func TestConfidencesAgainstAllScores(t *testing.T) {
 				t.Fatal(err)
 			}
 			share := c.share(float64(len(l.Looks)-1), float64(len(run.Header.Rule.Looks))) // the selection is a look, too
-			for spending, alpha := range map[confidence.Spending]float64{"": .001, confidence.Paper: .001, confidence.Split: .0005, confidence.Family: .0005} {
+			for spending, alpha := range map[confidence.Spending]float64{"": .001, "paper": .001, "split": .0005, "family": .0005} {
 				eps, err := confidence.HalfWidth(len(scores), alpha*share)
 				if err != nil {
 					t.Fatal(err)
@@ -206,7 +206,7 @@ func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 			labelled++
 		}
 	}
-	for _, spending := range []confidence.Spending{confidence.Paper, confidence.Split, confidence.Family} {
+	for _, spending := range []confidence.Spending{"paper", "split", "family"} {
 		alpha, _, err := spending.Divide(.001, 40)
 		if err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, mode := range []confidence.Mode{confidence.ModeIndex, confidence.ModeMax} {
+		for _, mode := range []confidence.Mode{"index", "max"} {
 			for _, c := range certified(t, opt.Ledger, confidences.Options{Spending: spending, Mode: mode}, 0, .02, .05, 3) {
 				var images []int
 				var correct []bool
@@ -231,7 +231,7 @@ func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 					if z, u := c.Confidence[i], c.Upper[i]; !(l >= 0 && l <= z && z <= u && u <= 1) {
 						t.Errorf("%s at %v: confidence %v in [%v, %v]", spending, c.Radius, z, l, u)
 					}
-					if mode == confidence.ModeMax && (l < .2-1e-9 || l < .5 && c.Upper[i] < 1-l) {
+					if mode == "max" && (l < .2-1e-9 || l < .5 && c.Upper[i] < 1-l) {
 						t.Errorf("max at %v: [%v, %v] of 5 classes", c.Radius, l, c.Upper[i])
 					}
 				}

@@ -59,7 +59,7 @@ func FromLedger(ctx context.Context, path string, data imageset.Source, o Option
 		return nil, err
 	}
 	header := Header{Format: format, Version: version, Program: ledger.Program{Version: o.Program},
-		Model: h.Model, Data: h.Data, Over: o.Over.String(), Prover: Ellipsoid, Ledger: l.Digest}
+		Model: h.Model, Data: h.Data, Over: o.Over.String(), Prover: byEllipsoid, Ledger: l.Digest}
 	f, err := p.record(ctx, header, o, func() func(context.Context, int) (Line, error) {
 		return func(ctx context.Context, place int) (Line, error) {
 			one, err := p.images.Read(ctx, place)

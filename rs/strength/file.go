@@ -30,7 +30,7 @@ type Header struct {
 	Model   classifier.Info `json:"model"`
 	Data    ledger.Data     `json:"data"`
 	Over    string          `json:"over"`   // the strengths, as corrupt.ParseStrengths reads them
-	Prover  string          `json:"prover"` // List or Ellipsoid
+	Prover  string          `json:"prover"` // "list" or "ellipsoid"
 	// of a list: images in one call of the model, and strengths at equal distances that are asked
 	// for comparison
 	Batch  int    `json:"batch,omitempty"`
@@ -40,11 +40,11 @@ type Header struct {
 
 // The provers.
 const (
-	List      = "list"      // the model was asked about every image
-	Ellipsoid = "ellipsoid" // every image lies where a ledger certifies
+	byList      = "list"      // the model was asked about every image
+	byEllipsoid = "ellipsoid" // every image lies where a ledger certifies
 )
 
-func (h Header) list() bool { return h.Prover == List }
+func (h Header) list() bool { return h.Prover == byList }
 
 // Line of a file: the answers for one image.
 type Line struct {
@@ -222,7 +222,7 @@ func (h Header) encode() ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case h.list() && (h.Batch < 1 || h.Spaced < 1 || h.Ledger != "") || h.Data.Images < 1 || h.Model.Classes < 2 ||
-		!h.list() && (h.Prover != Ellipsoid || h.Batch != 0 || h.Spaced != 0 || h.Ledger == ""):
+		!h.list() && (h.Prover != byEllipsoid || h.Batch != 0 || h.Spaced != 0 || h.Ledger == ""):
 		return nil, errors.New(`want the prover "list" with a batch and spaced strengths, or "ellipsoid" with a ledger; ` +
 			`an image and two classes at least`)
 	}

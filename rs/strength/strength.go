@@ -71,7 +71,7 @@ func Prove(ctx context.Context, model classifier.Classifier, data imageset.Sourc
 	}
 	header := Header{Format: format, Version: version, Program: ledger.Program{Version: o.Program}, Model: p.info,
 		Data: ledger.Data{Name: p.images.Name, Digest: p.images.Digest, Images: p.images.Len()},
-		Over: o.Over.String(), Prover: List, Batch: p.batch, Spaced: len(p.orbits.Spaced(cmp.Or(o.Spaced, 5)))}
+		Over: o.Over.String(), Prover: byList, Batch: p.batch, Spaced: len(p.orbits.Spaced(cmp.Or(o.Spaced, 5)))}
 	return p.record(ctx, header, o, func() func(context.Context, int) (Line, error) {
 		asker := p.asker()
 		return func(ctx context.Context, place int) (Line, error) { return asker.line(ctx, place, header.Spaced) }

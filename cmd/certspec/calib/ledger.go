@@ -38,12 +38,12 @@ func (o *confidenceOptions) flags(f *cli.Flags) {
 		"with a ledger: radii, unit: full range of a value (default those that its certified accuracies are stated at)")
 	cli.Choice(f, &o.Method, "certificate", confidence.MethodCDF,
 		"with a ledger: what bounds confidences, cdf or standard", confidence.MethodCDF, confidence.MethodStandard)
-	cli.Choice(f, &o.Mode, "mode", confidence.ModeIndex,
+	cli.Choice(f, &o.Mode, "mode", "index",
 		"with a ledger: the confidence is the mean score of the certified class (index) or the largest of all "+
-			"classes (max)", confidence.ModeIndex, confidence.ModeMax)
-	cli.Choice(f, &o.Spending, "spending", confidence.Paper,
+			"classes (max)", "index", "max")
+	cli.Choice(f, &o.Spending, "spending", "paper",
 		"with a ledger: how alpha is divided between radius and confidence: paper (all for each), split (half for "+
-			"each), family (split, and over all images)", confidence.Paper, confidence.Split, confidence.Family)
+			"each), family (split, and over all images)", "paper", "split", "family")
 }
 
 // sets gives the samples of a ledger, per radius.
@@ -66,7 +66,7 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 	note := fmt.Sprintf("%s (spending %s)", o.Spending.Holds(run.Header.Alpha), o.Spending)
 	var sets []*sampleFile
 	for _, c := range certified {
-		if o.Mode == confidence.ModeMax {
+		if o.Mode == "max" {
 			warnOther(path, &c)
 		}
 		sets = append(sets, &sampleFile{

@@ -9,7 +9,6 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
@@ -112,7 +111,7 @@ func (o *options) run(cmd *cobra.Command) error {
 			cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes\n", path, a.Name, a.Shape, a.Classes)
 		}
 	}
-	if a.Input != "" && a.Input != nets.InputNone && (safetensors != "" || npz != "") {
+	if a.Input != "" && a.Input != "none" && (safetensors != "" || npz != "") {
 		mean, deviation := a.Normalization()
 		cli.Say("the weights leave out the input layer %s: mean %v, deviation %v", a.Input, mean, deviation)
 	}

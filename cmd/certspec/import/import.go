@@ -63,7 +63,7 @@ measured and written on the card.`,
 		f.File(&o.weights, "weights", "file of weights: .safetensors or .npz", "safetensors", "npz")
 		f.Text(&o.table, "table", "take only the weights whose names begin with this and a dot, e.g. model_ema")
 		f.Named(&o.a.Name, "net", "", "network: "+strings.Join(nets.Names(), ", "), nets.Names)
-		cli.Choice(f, &o.a.Input, "input", nets.InputNone,
+		cli.Choice(f, &o.a.Input, "input", "none",
 			"input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by "+
 				"ImageNet's)", nets.Inputs()...)
 		cli.Choice(f, &o.shortcuts, "shortcuts", torch.ConvolvedShortcuts,
@@ -116,7 +116,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	m := &modelfile.Model{Card: modelfile.Card{
-		Source: &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: file.Digest,
+		Source: &modelfile.Source{Origin: "imported", File: filepath.Base(weights), Digest: file.Digest,
 			Table: o.table},
 		Recipe:  modelfile.Unknown(sigma),
 		Program: cli.Version(), Command: cli.CommandLine(os.Args[1:]),

@@ -35,9 +35,9 @@ type source struct {
 func (s *source) flags(f *cli.Flags) {
 	f.File(&s.in, "in", "file of models: RobustNets' .json, records (.jsonl), the ImageNet testbed's, "+
 		"RobustBench's, or any other .csv with a column model", "json", "jsonl", "csv")
-	cli.Choice(f, &s.unit, "unit", lines.Unstated,
-		"unit of bare numbers in a .csv, share or percent; cells as 88/100 or 88% say it themselves", lines.Share,
-		lines.Percent)
+	cli.Choice(f, &s.unit, "unit", "",
+		"unit of bare numbers in a .csv, share or percent; cells as 88/100 or 88% say it themselves", "share",
+		"percent")
 	f.IntVar(&s.images, "images", 0, "images behind each accuracy of a .csv that does not say it; 0: unknown")
 	f.Words(&s.numbers, "numbers", nil, "columns of a .csv that are no accuracies", nil)
 	f.Words(&s.labels, "labels", nil, "columns of a .csv that are labels though they look like numbers", nil)

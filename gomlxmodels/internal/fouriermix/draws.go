@@ -50,7 +50,7 @@ func (d *Draws) Draw(i int, random *augment.Stream) error {
 			narrow(d.amplitude[first:], c.Amplitude[channel])
 			narrow(d.phase[first:], c.Phase[channel])
 		}
-		d.maps.Set(at, c.Inverse(d.shape), d.method.Sampling != augment.BilinearSampling)
+		d.maps.Set(at, c.Inverse(d.shape), d.method.Sampling != "bilinear")
 	}
 	return nil
 }

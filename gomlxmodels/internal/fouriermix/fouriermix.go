@@ -23,7 +23,7 @@ func Mix(f augment.FourierMix, images *Node, draws []*Node) *Node {
 	d := images.Shape().Dimensions
 	n, h, w, c := d[0], d[1], d[2], d[3]
 	m, chains := weight.Shape().Dimensions[0], weight.Shape().Dimensions[1]
-	t := newTransform(images.Graph(), images.DType(), h, w, f.RealMode == augment.Hermitian || f.RealMode == "")
+	t := newTransform(images.Graph(), images.DType(), h, w, f.RealMode == "hermitian" || f.RealMode == "")
 
 	x := repeat(t.forward(TransposeAllDims(images, 0, 3, 1, 2)), m/n) // [M, C, H, K]
 	factor := complexNode{Mul(amplitude, Cos(phase)), Mul(amplitude, Sin(phase))}
@@ -31,11 +31,11 @@ func Mix(f augment.FourierMix, images *Node, draws []*Node) *Node {
 	affineShare := Reshape(Mul(weight, OneMinus(share)), m, chains, 1, 1)
 
 	var spectral, moved *Node // [M, C, H, W] and [M, H·W, C], summed over the chains
-	if f.RealMode == augment.Modulus || f.AffineOf == augment.AffineOfSpectral {
+	if f.RealMode == "abs" || f.AffineOf == "spectral" {
 		each := t.inverse(complexNode{InsertAxes(x.re, 1), InsertAxes(x.im, 1)}.times(factor),
-			f.RealMode == augment.Modulus)
+			f.RealMode == "abs")
 		spectral = ReduceSum(Mul(each, spectralShare), 1)
-		if f.AffineOf == augment.AffineOfSpectral {
+		if f.AffineOf == "spectral" {
 			moved = Sample(f, Reshape(TransposeAllDims(each, 0, 1, 3, 4, 2), m*chains, h, w, c), maps)
 		}
 	} else {

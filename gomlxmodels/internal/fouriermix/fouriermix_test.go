@@ -65,14 +65,14 @@ var options = []augment.FourierMix{
 	{},
 	{Chains: 1}, {Chains: 5},
 	{Amplitude: []float64{0, 1}}, {Phase: []float64{math.Pi / 4, math.Pi}},
-	{AmplitudeLaw: "signed_half"}, {PhaseLaw: augment.UniformPhase},
-	{RealMode: "real"}, {RealMode: augment.Modulus},
+	{AmplitudeLaw: "signed_half"}, {PhaseLaw: "uniform"},
+	{RealMode: "real"}, {RealMode: "abs"},
 	{Rotation: []float64{45, 90, 135, 180}}, {Translation: []float64{.25, .5, .75, 1}},
 	{Shear: []float64{.3, .3, .3, .3}, ShearUnit: "factor"},
-	{Sampling: augment.BilinearSampling}, {AffineOf: augment.AffineOfSpectral}, {Clip: true, Amplitude: []float64{1}},
-	{RealMode: "real", AffineOf: augment.AffineOfSpectral, Sampling: augment.BilinearSampling},
-	{RealMode: augment.Modulus, AffineOf: augment.AffineOfSpectral, Rotation: []float64{45, 90, 135, 180}, Clip: true},
-	{RealMode: augment.Modulus, Sampling: augment.BilinearSampling, ShearUnit: "factor", Chains: 2},
+	{Sampling: "bilinear"}, {AffineOf: "spectral"}, {Clip: true, Amplitude: []float64{1}},
+	{RealMode: "real", AffineOf: "spectral", Sampling: "bilinear"},
+	{RealMode: "abs", AffineOf: "spectral", Rotation: []float64{45, 90, 135, 180}, Clip: true},
+	{RealMode: "abs", Sampling: "bilinear", ShearUnit: "factor", Chains: 2},
 }
 
 // tolerance is for sums of float32 over a plane; the largest difference seen is 4·10⁻⁷.
@@ -158,7 +158,7 @@ func BenchmarkViews(b *testing.B) {
 		}
 		rate(b)
 	})
-	for _, f := range []augment.FourierMix{{}, {RealMode: augment.Modulus}} {
+	for _, f := range []augment.FourierMix{{}, {RealMode: "abs"}} {
 		b.Run(fmt.Sprintf("graph/%v", f), func(b *testing.B) {
 			draws, err := NewDraws(f, shape, n)
 			if err != nil {

@@ -34,7 +34,7 @@ func Sample(f augment.FourierMix, images *Node, maps []*Node) *Node {
 		mask := BroadcastToShape(InsertAxes(valid, -1), pixels.Shape())
 		return Where(mask, pixels, ZerosLike(pixels))
 	}
-	if f.Sampling != augment.BilinearSampling {
+	if f.Sampling != "bilinear" {
 		return at(Floor(AddScalar(x, 0.5)), Floor(AddScalar(y, 0.5)))
 	}
 	left, top := Floor(x), Floor(y)

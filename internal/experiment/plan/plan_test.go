@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
@@ -33,7 +32,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Augment == train.NoneAug {
+		if m.Augment == "none" {
 			t.Errorf("%s: %s, and the network it begins with was trained with crops and flips", recipe, m.Augment)
 		}
 		if m.BatchSize*rows != 384 || m.Epochs*rows != 6 || m.Begin == nil || m.Network != "resnet20" || m.WarmUp != 0 || m.Schedule != "cosine" {
@@ -53,7 +52,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 		t.Errorf("fine-tuned: %+v, %v", m, err)
 	}
 	// That network was trained without crops and flips, which the recipes have; its fine-tuning goes on without, and that of what began so.
-	if baseline, err := s.Model("D/fmnist/at-e050", 0, 1); err != nil || baseline.Begin == nil || baseline.Augment != train.NoneAug || m.Augment != train.NoneAug {
+	if baseline, err := s.Model("D/fmnist/at-e050", 0, 1); err != nil || baseline.Begin == nil || baseline.Augment != "none" || m.Augment != "none" {
 		t.Errorf("%s and %s, want none; %v", baseline.Augment, m.Augment, err)
 	}
 	s.Tier.Data["cifar10"] = recipe.DataPart{Rows: 100, Epochs: 6}

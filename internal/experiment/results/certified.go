@@ -69,7 +69,7 @@ func certificates(c *study.Column) rs.Rows {
 		switch c.Marks[i] {
 		case "":
 			rows[i].Class, rows[i].Radius = c.Labels[i], c.Values[i]
-		case study.Abstained:
+		case "a":
 			rows[i].Class = rs.Abstain
 		default:
 			rows[i].Class = otherClass

@@ -46,7 +46,7 @@ func (f *TableBuilder) intervals(of []*measure.PerImage, rests [][2]int, find fu
 		return nil, err
 	}
 	o := f.bootstrap
-	o.Method = resample.Basic
+	o.Method = "basic"
 	starts := 1
 	for _, r := range rests {
 		starts = max(starts, r[0])

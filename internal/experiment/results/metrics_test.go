@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/experiment/recipe"
 	"github.com/certspec/certspec/internal/experiment/settings"
 	"github.com/certspec/certspec/internal/experiment/store"
@@ -58,7 +58,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := train.CropFlip
+		want := modelfile.Augmentation("crop-flip")
 		if m.Data == tier.ImageNet {
 			want = "random-resized-crop-flip"
 		}

@@ -132,7 +132,7 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 		return all, nil
 	}
 	o := f.bootstrap
-	o.Method = resample.Percentile
+	o.Method = "percentile"
 	first := at[0].images[0]
 	for _, m := range at {
 		if err := f.sameImages(append([]*measure.PerImage{first}, m.images...)); err != nil {

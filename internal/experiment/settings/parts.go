@@ -53,8 +53,8 @@ func (s *Setup) given(m *recipe.Model, r recipe.Recipe) (ok bool, err error) {
 	}
 	a := card.Architecture
 	m.Network, m.Input, m.Width, m.Bias = a.Name, a.Input, a.Width, a.Bias
-	if card.Recipe.Augment == train.NoneAug {
-		m.Augment = train.NoneAug
+	if card.Recipe.Augment == "none" {
+		m.Augment = "none"
 	}
 	m.Begin = &recipe.Begin{File: path, Weights: card.Weights}
 	return true, nil

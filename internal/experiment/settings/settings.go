@@ -260,7 +260,7 @@ func (s *Setup) startOf(m *recipe.Model, r recipe.Recipe) error {
 	if r.Sigma == nil {
 		m.Sigma = from.Sigma
 	}
-	if from.Augment == train.NoneAug {
+	if from.Augment == "none" {
 		m.Augment = from.Augment
 	}
 	for _, key := range []string{"noises", "epsilon"} {

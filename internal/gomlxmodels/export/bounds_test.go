@@ -71,19 +71,19 @@ func TestBoundsAgree(t *testing.T) {
 	architectures := []nets.Architecture{
 		{Name: "small-cnn", Shape: odd, Classes: 3},
 		{Name: "l", Shape: odd, Classes: 2, Width: 1. / 8},
-		{Name: "xl", Shape: square, Classes: 5, Width: 1. / 16, Input: nets.InputStandardize},
+		{Name: "xl", Shape: square, Classes: 5, Width: 1. / 16, Input: "standardize"},
 		{Name: "preact-resnet18", Shape: square, Classes: 4, Width: 1. / 8},
 		{Name: "resnet50", Shape: square, Classes: 4, Width: 1. / 8},
 		{Name: "l", Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 1. / 16, Posterior: nets.ProoD, Shift: 3},
-		{Name: "resnet8", Shape: square, Classes: 4, Width: 1. / 8, Posterior: nets.ProoD, Input: nets.InputCenter},
+		{Name: "resnet8", Shape: square, Classes: 4, Width: 1. / 8, Posterior: nets.ProoD, Input: "center"},
 		{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU},
-		{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},
+		{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: "imagenet", Bias: true},
 	}
 	for _, name := range nets.Names() {
 		switch name {
 		case "small-cnn", "l", "xl", "preact-resnet18", "resnet50", everyLayer{}.Name(), "resnet110":
 		default:
-			architectures = append(architectures, nets.Architecture{Name: name, Shape: square, Classes: 4, Width: 1. / 8, Input: nets.InputCenter})
+			architectures = append(architectures, nets.Architecture{Name: name, Shape: square, Classes: 4, Width: 1. / 8, Input: "center"})
 		}
 	}
 	for _, a := range architectures {

@@ -23,7 +23,7 @@ func TestJacobians(t *testing.T) {
 	shape := pixel.Shape{Height: 9, Width: 12, Channels: 3}
 	const classes = 4
 	for _, name := range nets.Names() {
-		a := nets.Architecture{Name: name, Shape: shape, Classes: classes, Width: 1. / 8, Input: nets.InputStandardize}
+		a := nets.Architecture{Name: name, Shape: shape, Classes: classes, Width: 1. / 8, Input: "standardize"}
 		if a.Check() != nil {
 			a.Width = 0
 		}

@@ -91,13 +91,13 @@ func TestONNXAgrees(t *testing.T) {
 		{Name: "small-cnn", Shape: odd, Classes: 3},
 		{Name: "small-cnn", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10},
 		{Name: "resnet8", Shape: odd, Classes: 2},
-		{Name: "resnet8", Shape: square, Classes: 4, Input: nets.InputCenter},
-		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: nets.InputStandardize},
-		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: nets.InputImageNet, Denoiser: 8},
+		{Name: "resnet8", Shape: square, Classes: 4, Input: "center"},
+		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: "standardize"},
+		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: "imagenet", Denoiser: 8},
 	}
 	nets.Register(everyLayer{})
 	architectures = append(architectures, nets.Architecture{Name: "resnet8", Shape: square, Classes: 4, Width: 0.5, Bias: true},
-		nets.Architecture{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},
+		nets.Architecture{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: "imagenet", Bias: true},
 		nets.Architecture{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.ProoD, Shift: 3},
 		nets.Architecture{Name: "l", Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU})
 	for _, name := range nets.Names() {
@@ -166,8 +166,8 @@ func TestONNXMetadata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := strings.Join(details.ClassNames, ", "); names != "class a, class b" || details.Layout != onnx.NCHW ||
-		details.Scores != onnx.Logits || details.Batch != 0 || details.Producer != "certspec test" {
+	if names := strings.Join(details.ClassNames, ", "); names != "class a, class b" || details.Layout != "NCHW" ||
+		details.Scores != "logits" || details.Batch != 0 || details.Producer != "certspec test" {
 		t.Errorf("%+v", details)
 	}
 	var card modelfile.Card

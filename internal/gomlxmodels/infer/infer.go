@@ -15,7 +15,6 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/layergraph"
 	"github.com/certspec/certspec/internal/gomlxmodels/netgraph"
@@ -66,7 +65,7 @@ func Describe(name string, card *modelfile.Card) classifier.Info {
 // Weights names what computes in a model file: the digest of its weights, which say the rest of the
 // architecture, and the input layer where it has one.
 func Weights(card *modelfile.Card) string {
-	if input := card.Architecture.Input; input != "" && input != nets.InputNone {
+	if input := card.Architecture.Input; input != "" && input != "none" {
 		return card.Weights + ", input " + string(input)
 	}
 	return card.Weights

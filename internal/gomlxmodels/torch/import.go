@@ -305,7 +305,7 @@ func sameInput(t modelfile.Tensor, a nets.Architecture) error {
 		if !(math.Abs(float64(v)-w) <= 1e-3) {
 			input := a.Input
 			if input == "" {
-				input = nets.InputNone
+				input = "none"
 			}
 			return fmt.Errorf("the file normalises images with %s %v, and the input layer %q has other values; "+
 				"choose the one that fits", t.Name, t.Values, input)

@@ -332,7 +332,7 @@ func TestFamilyVariants(t *testing.T) {
 
 func TestImportVariants(t *testing.T) {
 	standardized := resnet
-	standardized.Input = nets.InputStandardize
+	standardized.Input = "standardize"
 	m := random(resnet)
 	rename := func(f func(string) string, more ...modelfile.Tensor) []modelfile.Tensor {
 		var out []modelfile.Tensor

@@ -71,7 +71,7 @@ func Of(o *train.Options) (list []*Setting) {
 	known := map[string]func() []string{
 		"net": nets.Names, "input": words(nets.Inputs), "initial": words(nets.Initials), "method": method.Names,
 		"schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(train.Augmentations), "prune": prune.Names,
-		"views-by": func() []string { return []string{string(train.ViewsByHost), string(train.ViewsByGraph)} },
+		"views-by": func() []string { return []string{string("host"), string("graph")} },
 	}
 	of, defaults := reflect.ValueOf(o).Elem(), reflect.ValueOf(train.Defaults())
 	for i := range defaults.NumField() {
