@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// ErrSelfCheck says that the optimum of the dynamic program and the value of the confidences recovered from
+// errSelfCheck says that the optimum of the dynamic program and the value of the confidences recovered from
 // it differ. It means a fault of this package.
-var ErrSelfCheck = errors.New("calib: the recovered confidences miss the optimum")
+var errSelfCheck = errors.New("calib: the recovered confidences miss the optimum")
 
 // Worst is the solution of ExactCCE.
 type Worst struct {
@@ -35,7 +35,7 @@ type Worst struct {
 //
 // CCE bounds the calibration error that an adversary can reach, if every interval holds and no prediction changes.
 //
-// Errors: those of CheckIntervals and NewBins; ErrSelfCheck.
+// Errors: those of CheckIntervals and NewBins; a result that misses its own check.
 func ExactCCE(correct []bool, lower, upper, edges []float64) (Worst, error) {
 	bins, err := NewBins(edges, LeftClosed)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *Workspace) ExactCCE(correct []bool, lower, upper []float64, bins *Bins)
 	w.recover(correct, lower, upper, bins.edges)
 	n := float64(w.samples)
 	if difference := math.Abs(w.worst.Value*n - optimum); !(difference <= 1e-9*n) {
-		return Worst{}, fmt.Errorf("%w: %v, expected %v", ErrSelfCheck, w.worst.Value, optimum/n)
+		return Worst{}, fmt.Errorf("%w: %v, expected %v", errSelfCheck, w.worst.Value, optimum/n)
 	}
 	// A sample enters at most three sums of magnitude N, each through at most N + 3M additions.
 	slack := 3 * (n + 3*float64(w.bins) + 4) * unit

@@ -72,11 +72,12 @@ func (f *Figure) drawn(c draw.Canvas) {
 	f.paint(f, c)
 }
 
-// Plot makes a figure with a caption of any gonum plot, at the usual size, of panels, of a dot plot, or of the bins of
-// a calibration, a reliability diagram. Fitted lines have a caption of their own.
-func Plot[T *plot.Plot | *lines.Result | figure.Grid | figure.Forest | []calib.Bin](of T, caption ...string) *Figure {
+// Plot makes a figure with a caption of any gonum plot, a *plot.Plot, at the usual size, of the []calib.Bin of a
+// reliability diagram, or of the *lines.Result of fitted lines, which have a caption of their own. Our own notebooks
+// give it panels and dot plots, too. Another value ends the cell.
+func Plot(of any, caption ...string) *Figure {
 	words := strings.Join(caption, " ")
-	switch v := any(of).(type) {
+	switch v := of.(type) {
 	case figure.Grid:
 		return gridFigure(v, words)
 	case figure.Forest:
@@ -100,6 +101,7 @@ func Plot[T *plot.Plot | *lines.Result | figure.Grid | figure.Forest | []calib.B
 				again.Draw(figure.Inset(c))
 			}}
 	}
+	end(fmt.Errorf("nb: Plot of %T; expected a *plot.Plot, a []calib.Bin or a *lines.Result", of))
 	return nil
 }
 

@@ -167,6 +167,14 @@ func TestMosaicBreaksLongRows(t *testing.T) {
 	}
 }
 
+// What cannot be drawn ends the cell, which says what can be.
+func TestPlotOfAnother(t *testing.T) {
+	code, said := stopped(t, func() { Plot(7) })
+	if want := "Plot of int; expected a *plot.Plot"; code != 1 || !strings.Contains(said, want) {
+		t.Errorf("exit %d, %q; want it to say %q", code, said, want)
+	}
+}
+
 // A figure of thousands of points comes as a picture alone, a small one as a drawing, too.
 func TestPanelsAreAFigure(t *testing.T) {
 	grid := figure.Grid{Columns: 2, Panels: []figure.Panel{

@@ -90,8 +90,8 @@ type pixelPath struct {
 	from, step []float64
 }
 
-// NewPixel makes pixel paths between images of one shape: straight, at unit Euclidean spacing in normalized space, as in
-// the released code of Fridovich-Keil et al. (2022). With d = ‖x1 − x0‖,
+// NewPixel makes pixel paths between images of one shape: straight, at unit Euclidean spacing in normalized space, as
+// in the released code of Fridovich-Keil et al. (2022). With d = ‖x1 − x0‖,
 //
 //	x_t = x0 + t (x1 − x0)/d,  t = 0, 1, 2, … < d.
 //

@@ -8,8 +8,9 @@ import (
 	fft "gonum.org/v1/gonum/dsp/fourier"
 )
 
-// fractions computes HFFs, and keeps what paths of equal length share. That is the measure of Fridovich-Keil et al. (2022) of the predictions along a path:
-// probabilities of N points, row by row, N ≥ 4. With the real transform P̂ of each class along the path and K = ⌊N/2⌋+1 bins,
+// fractions computes HFFs, and keeps what paths of equal length share. That is the measure of Fridovich-Keil et al.
+// (2022) of the predictions along a path: probabilities of N points, row by row, N ≥ 4. With the real transform P̂ of
+// each class along the path and K = ⌊N/2⌋+1 bins,
 //
 //	S_k = mean over classes of |P̂_k|,  HFF = Σ_{k=⌈K/10⌉}^{K−2} S_k / Σ_{k=0}^{K−1} S_k.
 //

@@ -10,17 +10,17 @@ const (
 	MethodStandard Method = "standard" // from their mean, see Standard
 )
 
-// ParseMethod reads a method; empty is MethodCDF, which is the tighter one.
+// Checked is the method itself; empty is MethodCDF, which is the tighter one.
 //
 // Errors: another name, as *InputError.
-func ParseMethod(name string) (Method, error) {
-	switch m := Method(name); m {
+func (m Method) Checked() (Method, error) {
+	switch m {
 	case "":
 		return MethodCDF, nil
 	case MethodCDF, MethodStandard:
 		return m, nil
 	}
-	return "", inputError("method", fmt.Sprintf("%q", name), "cdf or standard")
+	return "", inputError("method", fmt.Sprintf("%q", m), "cdf or standard")
 }
 
 // Mode says which mean score is the confidence of the smoothed classifier.
@@ -31,28 +31,28 @@ const (
 	modeMax   Mode = "max"   // the largest of all classes, see OfTop
 )
 
-// ParseMode reads a mode; empty is "index".
+// Checked is the mode itself; empty is "index".
 //
 // Errors: another name, as *InputError.
-func ParseMode(name string) (Mode, error) {
-	switch m := Mode(name); m {
+func (m Mode) Checked() (Mode, error) {
+	switch m {
 	case "":
 		return modeIndex, nil
 	case modeIndex, modeMax:
 		return m, nil
 	}
-	return "", inputError("mode", fmt.Sprintf("%q", name), "index or max")
+	return "", inputError("mode", fmt.Sprintf("%q", m), "index or max")
 }
 
-// ParseSpending reads a way to divide α; empty is "paper".
+// Checked is the way to divide α itself; empty is "paper".
 //
 // Errors: another name, as *InputError.
-func ParseSpending(name string) (Spending, error) {
-	switch s := Spending(name); s {
+func (s Spending) Checked() (Spending, error) {
+	switch s {
 	case "":
 		return paper, nil
 	case paper, split, family:
 		return s, nil
 	}
-	return "", inputError("spending", fmt.Sprintf("%q", name), "paper, split or family")
+	return "", inputError("spending", fmt.Sprintf("%q", s), "paper, split or family")
 }

@@ -38,7 +38,7 @@ const (
 type Card struct {
 	Layout       string       `json:"layout,omitempty"`        // "NCHW" or "NHWC"; "": found from the graph
 	Shape        *pixel.Shape `json:"shape,omitempty"`         // size of the images; nil: found from the graph
-	ChannelOrder string       `json:"channel_order,omitempty"` // in which the network takes them: "rgb" (also ""), or "bgr"
+	ChannelOrder string       `json:"channel_order,omitempty"` // of the network: "rgb" (also ""), or "bgr"
 	// what white is, e.g. 255; 0: 1, or 255 for a network on uint8
 	Scale float64 `json:"scale,omitempty"`
 	// per channel, red first in either order; or one for all; empty: 0

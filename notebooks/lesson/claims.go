@@ -38,8 +38,8 @@ func Claims(s Scored, delta float64, radii ...float64) (*nb.Widget, []float64) {
 	all.Title = s.Name
 	for _, c := range s.Certified(confidence.MethodCDF, radii...) {
 		n := len(c.Correct)
-		claim := nb.Must(calib.Claim(c.Correct, c.Lower, c.Upper, Bins(15), c.Of, confidence.Spending("paper").Fails(h.Alpha),
-			delta))
+		fails := confidence.Spending("paper").Fails(h.Alpha)
+		claim := nb.Must(calib.Claim(c.Correct, c.Lower, c.Upper, Bins(15), c.Of, fails, delta))
 		t := nb.Columns("what is claimed", "calibration error at most", "holds", "assumes")
 		t.Title = fmt.Sprintf("%s: %s of %s images certified at R = %g", s.Name, printable.Count(n),
 			printable.Count(c.Of), c.Radius)

@@ -120,9 +120,9 @@ func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Ce
 
 func (o *Options) withDefaults() error {
 	var errs [3]error
-	o.Method, errs[0] = confidence.ParseMethod(string(o.Method))
-	o.Mode, errs[1] = confidence.ParseMode(string(o.Mode))
-	o.Spending, errs[2] = confidence.ParseSpending(string(o.Spending))
+	o.Method, errs[0] = o.Method.Checked()
+	o.Mode, errs[1] = o.Mode.Checked()
+	o.Spending, errs[2] = o.Spending.Checked()
 	if err := errors.Join(errs[:]...); err != nil {
 		return stopping.OptionErrorf("%v", err)
 	}
