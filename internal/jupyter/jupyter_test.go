@@ -92,6 +92,32 @@ func TestStartScriptSetsTheKernelsEnvironment(t *testing.T) {
 	}
 }
 
+// In a checkout gopls has the cells' module alone in use, and finds the checkout's packages as what a module requires.
+func TestCompletionRequiresTheCheckout(t *testing.T) {
+	needShell(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "my kernel")
+	k, bin, cells := Kernel{Dir: dir, Module: root}, filepath.Join(dir, "bin"), filepath.Join(dir, "cells")
+	if err := writeRequired(filepath.Join(dir, requiredName), workspace(root)); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Write(t, nil, bin, completionTools.ready)
+	testkit.Write(t, []byte("module cells\n\ngo 1.26.5\n"), cells, "go.mod")
+	script(t, filepath.Join(bin, "gopls"), "#!/bin/sh\ngo work edit -json; go list -f '{{.Dir}} {{.Module.Main}}' "+
+		modulePath+"/nb "+modulePath+"/notebooks/papers\n")
+	cmd := exec.Command(script(t, filepath.Join(dir, "gopls"), goplsScript(k, bin)))
+	cmd.Dir, cmd.Env = cells, append(os.Environ(), "GONB_TMP_DIR="+cells, "GOFLAGS=-tags=cell", "GOTOOLCHAIN=local")
+	out, err := cmd.CombinedOutput()
+	for _, want := range []string{filepath.Join(root, "nb") + " false\n", filepath.Join(root, "notebooks", "papers") + " false\n"} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, want %q in\n%s", err, want, out)
+		}
+	}
+}
+
 // The program that installed the kernel is on the PATH of cells, and is missed where it is gone.
 func TestProgramOfTheCells(t *testing.T) {
 	needShell(t)

@@ -105,6 +105,11 @@ func install(ctx context.Context, dataDir, version string, warmed bool, show pro
 			return Kernel{}, fmt.Errorf("kernel: what holds networks for cells: %w", err)
 		}
 	}
+	if isCheckout(module) {
+		if err := writeRequired(filepath.Join(k.Dir, requiredName), workspace(module)); err != nil {
+			return Kernel{}, fmt.Errorf("kernel: what completion reads: %w", err)
+		}
+	}
 	start := filepath.Join(k.Dir, "start")
 	spec, err := json.MarshalIndent(map[string]any{
 		"argv": append([]string{start, "--kernel", "{connection_file}", "--go_work=" +
@@ -121,7 +126,7 @@ func install(ctx context.Context, dataDir, version string, warmed bool, show pro
 		write      func(path string, data []byte) error
 	}{
 		{filepath.Join(k.Dir, "path", "go"), goScript(g), atomicfile.WriteProgram},
-		{filepath.Join(k.Dir, "path", "gopls"), goplsScript(bin), atomicfile.WriteProgram},
+		{filepath.Join(k.Dir, "path", "gopls"), goplsScript(k, bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "path", "certspec"), programScript(program), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "serve"), serveScript(k, g, program), atomicfile.WriteProgram},
 		{start, startScript(k, g, bin), atomicfile.WriteProgram},
@@ -180,10 +185,47 @@ func goScript(g goTool) string {
 		"exec " + quote(g.program) + " \"$@\"\n"
 }
 
-// goplsScript waits for gopls, which may be built while the first cells run already.
-func goplsScript(bin string) string {
-	return "#!/bin/sh\nuntil test -e " + quote(filepath.Join(bin, completionTools.ready)) + "; do sleep 1; done\n" +
-		"exec " + quote(filepath.Join(bin, "gopls")) + ` "$@"` + "\n"
+// goplsScript waits for gopls, which may be built while the first cells run already. In a checkout gopls sees cells
+// beside the module of writeRequired.
+func goplsScript(k Kernel, bin string) string {
+	s := "#!/bin/sh\nuntil test -e " + quote(filepath.Join(bin, completionTools.ready)) + "; do sleep 1; done\n"
+	if isCheckout(k.Module) {
+		s += "required=" + quote(filepath.Join(k.Dir, requiredName)) + "\nGOWORK=\"$GONB_TMP_DIR/" + requiredName + ".work\"\n" +
+			`test -e "$GOWORK" || { grep '^go ' "$GONB_TMP_DIR/go.mod"; printf 'use "%s"\n' "$GONB_TMP_DIR" "$required"; } >"$GOWORK"` +
+			"\nexport GOWORK\n"
+	}
+	return s + "exec " + quote(filepath.Join(bin, "gopls")) + ` "$@"` + "\n"
+}
+
+const requiredName = "required"
+
+// writeRequired writes a module that requires the modules of a checkout. gopls reads what is required from the export
+// data that it keeps; of a module that is in use it loads all packages with their tests, which takes three times as
+// long and is what the first completion waits for.
+func writeRequired(dir string, modules []string) error {
+	version, err := goVersionOf(modules[0])
+	if err != nil {
+		return err
+	}
+	var mod, sum strings.Builder
+	fmt.Fprintf(&mod, "module certspec-required\n\ngo %s\n\n", version)
+	for i, folder := range modules {
+		path := modulePath
+		if i > 0 {
+			path += "/" + filepath.Base(folder)
+		}
+		fmt.Fprintf(&mod, "require %s v0.0.0\n\nreplace %s => %q\n\n", path, path, folder)
+		text, err := os.ReadFile(filepath.Join(folder, "go.sum"))
+		if err != nil {
+			return err
+		}
+		sum.Write(text)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(atomicfile.Write(filepath.Join(dir, "go.mod"), []byte(mod.String())),
+		atomicfile.Write(filepath.Join(dir, "go.sum"), []byte(sum.String())))
 }
 
 // programScript runs the program that installed the kernel, so that "!certspec" works in a cell.
