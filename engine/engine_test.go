@@ -146,7 +146,7 @@ func TestClosedModelOpensAgain(t *testing.T) {
 
 func TestUnknownBackend(t *testing.T) {
 	m := open(t, write(t, nil), engine.Backend("tpu"))
-	if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), `"tpu"`) || !strings.Contains(err.Error(), "or go, or onnxruntime") {
+	if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), `"tpu"`) || !strings.Contains(err.Error(), "or go, onnxruntime or openvino") {
 		t.Errorf("backend tpu: %v", err)
 	}
 }
