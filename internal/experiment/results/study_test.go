@@ -40,7 +40,7 @@ func TestSameBitsInStudy(t *testing.T) {
 			means, differences = means+a, differences+b
 		}
 	}
-	if means != 1561 || differences != 260 {
+	if means != 1572 || differences != 261 {
 		t.Errorf("%d means and %d differences", means, differences)
 	}
 }
