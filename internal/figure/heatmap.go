@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
@@ -15,8 +16,9 @@ import (
 )
 
 // HeatMap is a matrix of values in colours from black (Low) over red to white (High), which keep
-// their order in grey print and for colour-blind people, beside its scale. It is square. Numbers of
-// rows and columns stand at their place: one that is missing has the colour of the nearest.
+// their order in grey print and for colour-blind people, beside its scale. From −π to π values are angles, in
+// colours that end where they begin. It is square. Numbers of rows and columns stand at their place: one that is
+// missing has the colour of the nearest.
 type HeatMap struct {
 	Title     string
 	X, Y      string    // names of the axes
@@ -118,10 +120,13 @@ func (m HeatMap) paintBar(c draw.Canvas) {
 }
 
 func (m HeatMap) colours(p plane) *plotter.HeatMap {
-	scale := moreland.BlackBody()
-	scale.SetMin(0)
-	scale.SetMax(1)
-	colours := scale.Palette(255)
+	var colours palette.Palette = circle{}
+	if m.Low != -math.Pi || m.High != math.Pi {
+		scale := moreland.BlackBody()
+		scale.SetMin(0)
+		scale.SetMax(1)
+		colours = scale.Palette(255)
+	}
 	h := plotter.NewHeatMap(p, colours)
 	h.Min, h.Max = m.Low, m.High
 	if !(h.Max > h.Min) {
@@ -129,6 +134,22 @@ func (m HeatMap) colours(p plane) *plotter.HeatMap {
 	}
 	h.Underflow, h.Overflow = colours.Colors()[0], colours.Colors()[254]
 	return h
+}
+
+// circle has the colours of angles from −π to π: white at ±π, black at 0, blue below and red above, as dark as each
+// other at the same distance from 0, so that colour-blind people see that distance.
+type circle struct{}
+
+func (circle) Colors() []color.Color {
+	at := []color.RGBA{{240, 240, 240, 255}, {60, 120, 190, 255}, {20, 10, 30, 255}, {205, 80, 60, 255}, {240, 240, 240, 255}}
+	colours := make([]color.Color, 255)
+	for i := range colours {
+		part, along := math.Modf(float64(i) * 4 / 255)
+		a, b := at[int(part)], at[int(part)+1]
+		mix := func(a, b uint8) uint8 { return uint8(float64(a) + along*(float64(b)-float64(a)) + 0.5) }
+		colours[i] = color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 255}
+	}
+	return colours
 }
 
 // plane is a matrix whose cells stand at whole numbers from 0 on.

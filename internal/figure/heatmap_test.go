@@ -45,3 +45,26 @@ func TestHeatMapIsLinearAndSquare(t *testing.T) {
 		t.Errorf("%d columns of pixels are black and %d red, %d high; expected three to two, and a square", black, red, high)
 	}
 }
+
+// Angles end where they begin, and are as dark at x as at −x, blue below and red above; other scales have an end.
+func TestAnglesHaveACircleOfColours(t *testing.T) {
+	of := func(low, high float64) []color.Color {
+		return HeatMap{Low: low, High: high}.colours(plane{1, []float64{0}}).Palette.Colors()
+	}
+	parts := func(c color.Color) (r, b, luma float64) {
+		at := color.NRGBAModel.Convert(c).(color.NRGBA)
+		return float64(at.R), float64(at.B), .299*float64(at.R) + .587*float64(at.G) + .114*float64(at.B)
+	}
+	circle := of(-math.Pi, math.Pi)
+	for i, last := 0, len(circle)-1; i < len(circle)/2; i++ {
+		r, b, luma := parts(circle[i])
+		r2, b2, luma2 := parts(circle[last-i])
+		if math.Abs(luma-luma2) > 10 || i > 20 && i < 100 && (r > b || r2 < b2) {
+			t.Errorf("%d: %v and %v", i, circle[i], circle[last-i])
+		}
+	}
+	_, _, low := parts(of(0, math.Pi)[0])
+	if _, _, high := parts(of(0, math.Pi)[254]); high-low < 200 {
+		t.Errorf("a scale with ends goes from %v to %v", low, high)
+	}
+}

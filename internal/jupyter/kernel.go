@@ -190,9 +190,10 @@ func goScript(g goTool) string {
 func goplsScript(k Kernel, bin string) string {
 	s := "#!/bin/sh\nuntil test -e " + quote(filepath.Join(bin, completionTools.ready)) + "; do sleep 1; done\n"
 	if isCheckout(k.Module) {
-		s += "required=" + quote(filepath.Join(k.Dir, requiredName)) + "\nGOWORK=\"$GONB_TMP_DIR/" + requiredName + ".work\"\n" +
-			`test -e "$GOWORK" || { grep '^go ' "$GONB_TMP_DIR/go.mod"; printf 'use "%s"\n' "$GONB_TMP_DIR" "$required"; } >"$GOWORK"` +
-			"\nexport GOWORK\n"
+		s += "required=" + quote(filepath.Join(k.Dir, requiredName)) + "\n" +
+			`GOWORK="$GONB_TMP_DIR/` + requiredName + `.work"; export GOWORK` + "\n" +
+			`test -e "$GOWORK" || { grep '^go ' "$GONB_TMP_DIR/go.mod"; ` +
+			`printf 'use "%s"\n' "$GONB_TMP_DIR" "$required"; } >"$GOWORK"` + "\n"
 	}
 	return s + "exec " + quote(filepath.Join(bin, "gopls")) + ` "$@"` + "\n"
 }
