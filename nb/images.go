@@ -66,9 +66,9 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 	}}
 }
 
-// HeatMaps draws maps over frequencies side by side, with their titles, in colours from low (black) to high (white); from
-// −π to π they are angles, in colours that end where they begin. What stands before the first semicolon of the caption
-// is the title above several. More than four are drawn smaller. The page holds pixels, since a drawing of all
+// HeatMaps draws maps over frequencies side by side, with their titles, in colours from low (black) to high (white);
+// from −π to π they are angles, in colours that end where they begin. What stands before the first semicolon of the
+// caption is the title above several. More than four are drawn smaller. The page holds pixels, since a drawing of all
 // cells would be many times larger.
 func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
 	if len(titles) != len(maps) || len(maps) == 0 {

@@ -141,7 +141,8 @@ func (m HeatMap) colours(p plane) *plotter.HeatMap {
 type circle struct{}
 
 func (circle) Colors() []color.Color {
-	at := []color.RGBA{{240, 240, 240, 255}, {60, 120, 190, 255}, {20, 10, 30, 255}, {205, 80, 60, 255}, {240, 240, 240, 255}}
+	at := []color.RGBA{{240, 240, 240, 255}, {60, 120, 190, 255}, {20, 10, 30, 255}, {205, 80, 60, 255},
+		{240, 240, 240, 255}}
 	colours := make([]color.Color, 255)
 	for i := range colours {
 		part, along := math.Modf(float64(i) * 4 / 255)
